@@ -1,0 +1,59 @@
+/** A limit on everything, unit last, with its reason. Relations between limits are asserted by a test. */
+export const LIMITS = {
+  /** Fits a Postgres row without pages of TOAST for each list; larger inputs belong into the artifact store. */
+  input_bytes_max: 256 * 1024,
+  /** Stored in the step's row and read by each later step. */
+  result_bytes_max: 256 * 1024,
+  checkpoint_bytes_max: 256 * 1024,
+  checkpoints_per_step_max: 1_000,
+  receipt_bytes_max: 64 * 1024,
+  /** An error's text as stored; the rest is cut, and how much is said. */
+  error_text_chars_max: 4_000,
+  error_causes_max: 5,
+  key_chars_max: 512,
+  name_chars_max: 63,
+  item_chars_max: 200,
+  actor_chars_max: 200,
+  why_chars_max: 2_000,
+  external_id_chars_max: 500,
+  steps_per_task_max: 50,
+  effects_per_step_max: 50,
+  artifacts_per_step_max: 500,
+  /** One artifact in the local store. */
+  artifact_bytes_max: 512 * 1024 * 1024,
+  attempts_max: 10_000,
+  checks_max: 1_000,
+  batch_max: 1_000,
+  page_rows_max: 500,
+  page_rows_default: 50,
+  lease_ms_min: 1_000,
+  lease_ms_default: 15_000,
+  lease_ms_max: 15 * 60_000,
+  /** Between an intent's answer and the send: past it the call is not made. */
+  send_permission_ms: 5_000,
+  /** A lease outlives permission and call by this, so that the outcome can be recorded. */
+  lease_margin_ms: 2_000,
+  call_timeout_ms_default: 10_000,
+  call_timeout_ms_max: 10 * 60_000,
+  attempt_timeout_ms_default: 10 * 60_000,
+  attempt_timeout_ms_max: 24 * 3_600_000,
+  backoff_ms_max: 7 * 24 * 3_600_000,
+  delay_ms_max: 10 * 365 * 24 * 3_600_000,
+  retry_after_ms_max: 7 * 24 * 3_600_000,
+  receipt_wait_ms_default: 10 * 60_000,
+  review_reminder_ms_default: 24 * 3_600_000,
+  cancel_verdict_ms: 10 * 60_000,
+  dispatch_batch_rows: 100,
+  dispatch_interval_ms: 100,
+  dispatch_attempts_max: 20,
+  sweep_interval_ms: 1_000,
+  sweep_batch_rows: 200,
+  /** A due row without a claim for this long has a silent driver. */
+  driver_silence_ms: 10_000,
+  worker_seen_ms: 15_000,
+  /** Temporal refuses more than 10,000 signals in a run; a new run starts long before. */
+  signals_per_run_max: 2_000,
+  history_events_max: 8_000,
+} as const;
+
+export type LimitName = keyof typeof LIMITS;
