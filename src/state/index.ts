@@ -6,3 +6,4 @@ export * from './machine.ts';
 export * from './categories.ts';
 export * from './limits.ts';
 export * from './backoff.ts';
+export * from './plan.ts';
