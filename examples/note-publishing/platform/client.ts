@@ -239,9 +239,11 @@ function answeredError(request: string, response: Response, bytes: Buffer): Plat
 function unansweredError(request: string, error: unknown, caller: AbortSignal | undefined, time: AbortSignal): PlatformError {
   if (caller?.aborted === true) return new PlatformError(request, { code: 'ABORT_ERR', cause: error });
   if (time.aborted) return new PlatformError(request, { code: 'ETIMEDOUT', cause: error });
-  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const code = (at as { code?: unknown }).code;
+  let at = error;
+  for (let depth = 0; depth < 5 && typeof at === 'object' && at !== null; depth += 1) {
+    const { code, cause } = at as { code?: unknown; cause?: unknown };
     if (typeof code === 'string') return new PlatformError(request, { code, cause: error });
+    at = cause;
   }
   return new PlatformError(request, { cause: error });
 }
