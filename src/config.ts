@@ -1,0 +1,120 @@
+/**
+ * The environment, read and validated once. Everything else gets a `Config`; nothing else reads
+ * `process.env` for settings. An empty variable counts as unset.
+ */
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { ThroughlineError } from './errors.ts';
+
+export const LANGUAGES = ['en', 'zh-CN'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What the surroundings say. Holds a secret (the database URL): print it with `describeConfig`. */
+export interface Config {
+  /** `THROUGHLINE_DATABASE_URL`, else `DATABASE_URL`: a postgres:// URL. Undefined where neither is set. */
+  readonly databaseUrl: string | undefined;
+  /** `TEMPORAL_ADDRESS`: host:port of the frontend. Undefined: the SDK's default or a local stack. */
+  readonly temporalAddress: string | undefined;
+  /** `TEMPORAL_NAMESPACE`. */
+  readonly temporalNamespace: string;
+  /** `THROUGHLINE_TASK_QUEUE`: the Temporal task queue that workers poll and drivers run on. */
+  readonly taskQueue: string;
+  /** `THROUGHLINE_ARTIFACT_DIR`: absolute folder of the local artifact store. */
+  readonly artifactDir: string;
+  /** `THROUGHLINE_LOG_LEVEL`. */
+  readonly logLevel: LogLevel;
+  /** `THROUGHLINE_LANG`: the language of sentences; codes are the same in each. */
+  readonly lang: Language;
+}
+
+/** The variables as such; the messages are what a person reads, so they never quote a value. */
+const Environment = z.object({
+  THROUGHLINE_DATABASE_URL: z.string().refine(isPostgresUrl, 'must be a postgres:// URL').optional(),
+  DATABASE_URL: z.string().refine(isPostgresUrl, 'must be a postgres:// URL').optional(),
+  TEMPORAL_ADDRESS: z.string().refine(isHostAndPort, 'must be host:port, without a scheme').optional(),
+  TEMPORAL_NAMESPACE: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a namespace name of at most 255 characters')
+    .default('default'),
+  THROUGHLINE_TASK_QUEUE: z
+    .string()
+    .regex(/^[^\s\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without blanks')
+    .default('throughline'),
+  THROUGHLINE_ARTIFACT_DIR: z.string().max(4096, 'must be a path of at most 4096 characters').default('.throughline/artifacts'),
+  THROUGHLINE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  THROUGHLINE_LANG: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).default('en'),
+});
+
+/**
+ * Reads and validates the environment.
+ * @throws CONFIG_INVALID with the variable's name as `path` (all of them in `paths`); values are never shown.
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const given = Object.fromEntries(
+    Object.keys(Environment.shape).flatMap((name) => {
+      const value = env[name]?.trim();
+      return value === undefined || value === '' ? [] : [[name, value]];
+    }),
+  );
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) throw invalid(parsed.error.issues);
+  const read = parsed.data;
+  return {
+    databaseUrl: read.THROUGHLINE_DATABASE_URL ?? read.DATABASE_URL,
+    temporalAddress: read.TEMPORAL_ADDRESS,
+    temporalNamespace: read.TEMPORAL_NAMESPACE,
+    taskQueue: read.THROUGHLINE_TASK_QUEUE,
+    artifactDir: resolve(read.THROUGHLINE_ARTIFACT_DIR),
+    logLevel: read.THROUGHLINE_LOG_LEVEL,
+    lang: read.THROUGHLINE_LANG,
+  };
+}
+
+/**
+ * The database URL, for programs that can't work without one.
+ * @throws CONFIG_INVALID naming `DATABASE_URL` if neither variable is set.
+ */
+export function requireDatabaseUrl(config: Config): string {
+  if (config.databaseUrl !== undefined) return config.databaseUrl;
+  throw new ThroughlineError('CONFIG_INVALID', {
+    message: 'DATABASE_URL (or THROUGHLINE_DATABASE_URL) is not set: it names the Postgres of the ledger',
+    path: 'DATABASE_URL',
+  });
+}
+
+/** The configuration as data that may be printed or logged: without user and password. */
+export function describeConfig(config: Config): Record<string, string | undefined> {
+  return { ...config, databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
+}
+
+/** A URL with host, port and path only; query parameters may hold secrets as well (`?password=`). */
+export function redactUrl(url: string): string {
+  if (!URL.canParse(url)) return '(not a URL)';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+function invalid(issues: readonly z.core.$ZodIssue[]): ThroughlineError {
+  const lines = issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  const paths = issues.map((issue) => issue.path.join('.'));
+  const path = paths[0];
+  return new ThroughlineError('CONFIG_INVALID', {
+    message: `The environment cannot be used: ${lines.join('; ')}`,
+    ...(path === undefined ? {} : { path }),
+    paths,
+  });
+}
+
+function isPostgresUrl(value: string): boolean {
+  return URL.canParse(value) && ['postgres:', 'postgresql:'].includes(new URL(value).protocol);
+}
+
+function isHostAndPort(value: string): boolean {
+  const match = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/@]+)(?::(\d{1,5}))?$/.exec(value);
+  if (match === null) return false;
+  const port = match[2] === undefined ? 7233 : Number(match[2]);
+  return port > 0 && port < 65_536;
+}
