@@ -71,9 +71,9 @@ async function restoreLinks(packageDir: string): Promise<void> {
     const link = join(packageDir, target);
     const there = await lstat(link).catch(() => undefined);
     if (there !== undefined) continue;
-    await symlink(relative(dirname(link), join(packageDir, source)), link).catch((error: NodeJS.ErrnoException) => {
+    await symlink(relative(dirname(link), join(packageDir, source)), link).catch((error: unknown) => {
       // Another start made it meanwhile.
-      if (error.code !== 'EEXIST') throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     });
   }
 }

@@ -1,0 +1,118 @@
+/**
+ * The arrows of the architecture: who may import whom. `npm run arrows` checks them, test/tidy.test.ts
+ * proves that a wrong arrow is caught. A folder that is not listed may not be imported from src at all.
+ */
+
+/** For each folder: what it may import beside itself. `errors.ts` is below everyone but the state. */
+const MAY_IMPORT = {
+  state: [],
+  define: ['state', 'errors.ts'],
+  ledger: ['state', 'errors.ts'],
+  activities: ['state', 'ledger', 'define', 'errors.ts'],
+  workflows: ['state', 'activities'],
+  worker: ['state', 'activities', 'ledger', 'define', 'config.ts', 'errors.ts'],
+  client: ['state', 'workflows/messages', 'ledger', 'define', 'errors.ts'],
+  api: ['client', 'config.ts', 'errors.ts', 'state'],
+  console: ['client', 'config.ts', 'errors.ts', 'state'],
+  cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'index.ts'],
+  dev: ['config.ts', 'errors.ts'],
+};
+
+/** A file, a folder, or a file without its ending. */
+const pathOf = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}(/|\\.ts$)`);
+
+const folderRules = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
+  name: `${folder}-may-import`,
+  comment: `src/${folder} may import ${allowed.length === 0 ? 'nothing' : allowed.join(', ')} beside itself.`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^(src|test|examples|scripts|bench)/', pathNot: [folder, ...allowed].map(pathOf) },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...folderRules,
+    {
+      name: 'state-is-pure',
+      comment: 'src/state runs in the workflow sandbox, in every process and in generators: no package, no Node.',
+      severity: 'error',
+      from: { path: '^src/state/' },
+      to: { pathNot: '^src/' },
+    },
+    {
+      name: 'workflows-are-sandboxed',
+      comment: 'Workflow code may use @temporalio/workflow and @temporalio/common, nothing else from outside.',
+      severity: 'error',
+      from: { path: '^src/workflows/' },
+      to: { pathNot: ['^src/', '^node_modules/@temporalio/(workflow|common)/'] },
+    },
+    {
+      name: 'workflows-see-activity-types-only',
+      comment: 'Activities reach a workflow by `import type`; their code would pull Node into the sandbox.',
+      severity: 'error',
+      from: { path: '^src/workflows/' },
+      to: { path: '^src/activities/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'sql-has-one-home',
+      comment: 'Only src/ledger (and the local stack, which makes the database) may import pg.',
+      severity: 'error',
+      from: { path: '^(src|examples)/', pathNot: '^src/(ledger|dev)/' },
+      to: { path: '^node_modules/(@types/)?pg/' },
+    },
+    {
+      name: 'errors-and-config-are-low',
+      comment: 'The catalogue imports nothing; the configuration only the catalogue and zod.',
+      severity: 'error',
+      from: { path: '^src/(errors|config)\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/errors\\.ts$' },
+    },
+    {
+      name: 'product-knows-no-test',
+      comment: 'What is published does not import tests, examples, scripts or benchmarks.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|examples|scripts|bench)/' },
+    },
+    {
+      name: 'product-has-its-dependencies',
+      comment: 'What is published may not rely on a devDependency. The local stack tries two and says so when they are missing.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/dev/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'users-see-the-public-api',
+      comment: 'Examples and benchmarks import what a user can: the index and the local stack.',
+      severity: 'error',
+      from: { path: '^(examples|bench)/' },
+      to: { path: '^src/', pathNot: '^src/(dev/)?index\\.ts$' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other are one; types may.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'everything-is-found',
+      comment: 'An import that does not resolve is checked by no other rule. Types that only @types brings are the compiler\'s to find.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|bench/node_modules)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
+  },
+};
