@@ -4,7 +4,7 @@
  * that names step, effect and limit.
  */
 import { LIMITS, REVIEW_EFFECT, type Plan, type PlanEffect, type PlanSchedule, type PlanStep } from '../state/index.ts';
-import { effectPlace, at, refuse, shown, stepPlace, taskPlace, type Place } from './place.ts';
+import { at, checkOptions, effectPlace, refuse, shown, stepPlace, taskPlace, type Place } from './place.ts';
 import { checkProof } from './check-proof.ts';
 import { quoted } from './text.ts';
 
@@ -150,9 +150,27 @@ function checkNeeds(task: Place, steps: readonly PlanStep[]): void {
   for (const step of steps) visit(step.name, []);
 }
 
-/** Checks a whole plan. Errors: DEFINITION_INVALID. Throws on the first thing that is wrong. */
-export function checkPlan(plan: Plan): void {
-  const task = taskPlace(plan.type);
+const STEP_KEYS: readonly (keyof PlanStep)[] = [
+  'name', 'kind', 'needs', 'reentrant', 'attempts', 'backoff', 'lease_ms', 'timeout_ms', 'effects', 'receipt', 'probe', 'checks', 'proof',
+];
+const EFFECT_KEYS: readonly (keyof PlanEffect)[] = ['name', 'submits', 'dedupe_window_ms', 'visible_within_ms', 'absence_is_proof', 'timeout_ms'];
+
+/** The shape of a step that came as data, so that the checks of its values can rely on it. */
+function checkShape(place: Place, step: unknown): void {
+  checkOptions(place, 'the step', step, STEP_KEYS);
+  const { effects, backoff, checks, receipt } = step as Partial<PlanStep>;
+  if (!Array.isArray(effects)) refuse(at(place, 'effects'), 'effects must be a list');
+  for (const effect of effects as readonly PlanEffect[]) checkOptions(effectPlace(place, (effect as PlanEffect | null)?.name), 'the effect', effect, EFFECT_KEYS);
+  checkOptions(at(place, 'backoff'), 'backoff', backoff, ['schedule_ms', 'jitter']);
+  checkOptions(at(place, 'checks'), 'checks', checks, ['attempts', 'schedule_ms', 'jitter']);
+  if (receipt !== null) checkOptions(at(place, 'receipt'), 'receipt', receipt, ['within_ms', 'senders', 'inbox']);
+}
+
+/** Checks a whole plan, also one that came as data. Errors: DEFINITION_INVALID. Throws on the first thing that is wrong. */
+export function checkPlan(value: unknown): asserts value is Plan {
+  const plan = value as Plan;
+  const task = taskPlace((value as Partial<Plan> | null | undefined)?.type);
+  checkOptions(task, 'the plan', value, ['type', 'version', 'steps']);
   checkName(at(task, 'type'), 'task type', plan.type);
   checkWhole(at(task, 'version'), 'version', plan.version, 1, VERSION_MAX);
   const steps: unknown = plan.steps;
@@ -160,7 +178,8 @@ export function checkPlan(plan: Plan): void {
   if (steps.length > LIMITS.steps_per_task_max) refuse(at(task, 'steps'), `it has ${steps.length} steps`, `at most ${LIMITS.steps_per_task_max}`);
   const seen = new Set<string>();
   for (const step of plan.steps) {
-    const where = stepPlace(task, step.name);
+    const where = stepPlace(task, (step as PlanStep | null)?.name);
+    checkShape(where, step);
     if (seen.has(step.name)) refuse(where, 'two steps have this name');
     seen.add(step.name);
     checkStep(where, step);

@@ -1,7 +1,7 @@
 /** From what an author wrote to the plan that is stored: defaults filled in, durations in milliseconds. */
 import { BACKOFF_DEFAULT, LIMITS, REVIEW_EFFECT, backoffSchedule, type PlanEffect, type PlanProof, type PlanSchedule, type PlanStep } from '../state/index.ts';
 import { durationMs, type DurationRange } from './duration.ts';
-import { at, effectPlace, refuse, shown, type Place } from './place.ts';
+import { at, checkOptions, effectPlace, refuse, shown, type Place } from './place.ts';
 import type { Json } from './json.ts';
 import type { BackoffSpec, CommonSpec, Duration, EffectSpec, EffectSpecs, Proof, ReviewSpec, StepSpec } from './types.ts';
 
@@ -19,14 +19,6 @@ const STEP_KEYS: readonly string[] = [...COMMON_KEYS, 'result', 'effects', 'rece
 const REVIEW_KEYS: readonly string[] = [...COMMON_KEYS, 'remindAfter'];
 const EFFECT_KEYS: readonly string[] = ['submits', 'dedupe', 'visible_within', 'absenceIsProof', 'timeout'];
 const BACKOFF_KEYS: readonly string[] = ['initial', 'factor', 'max', 'jitter'];
-
-/** An options object with nothing but known options: a slip such as `reciept` would silently promise less. */
-export function checkOptions(place: Place, what: string, value: unknown, known: readonly string[]): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(place, `${what} is ${shown(value)}, but must be an object`);
-  for (const key of Object.keys(value)) {
-    if (!known.includes(key)) refuse(at(place, key), `${what} has no option ${shown(key)}`, known.join(', '));
-  }
-}
 
 const range = (min: number, max: number): DurationRange => ({ min, max });
 const WINDOW = range(1, LIMITS.delay_ms_max);

@@ -8,15 +8,14 @@ export interface Place {
   readonly path: string;
 }
 
-export const taskPlace = (type: unknown): Place => ({ label: `Task ${quoted(String(type))}`, path: '' });
-export const stepPlace = (task: Place, step: unknown): Place => ({
-  label: `${task.label}, step ${quoted(String(step))}`,
-  path: pointerTo(pointerTo(task.path, 'steps'), String(step)),
+const inside = (place: Place, what: string, list: string, name: unknown): Place => ({
+  label: `${place.label}, ${what} ${shown(name)}`,
+  path: pointerTo(pointerTo(place.path, list), typeof name === 'string' ? name : shown(name)),
 });
-export const effectPlace = (step: Place, effect: unknown): Place => ({
-  label: `${step.label}, effect ${quoted(String(effect))}`,
-  path: pointerTo(pointerTo(step.path, 'effects'), String(effect)),
-});
+
+export const taskPlace = (type: unknown): Place => ({ label: `Task ${shown(type)}`, path: '' });
+export const stepPlace = (task: Place, step: unknown): Place => inside(task, 'step', 'steps', step);
+export const effectPlace = (step: Place, effect: unknown): Place => inside(step, 'effect', 'effects', effect);
 /** The same subject, but the pointer names one of its options: `at(step, 'receipt', 'within')`. */
 export const at = (place: Place, ...keys: readonly string[]): Place => ({ label: place.label, path: keys.reduce(pointerTo, place.path) });
 
@@ -34,4 +33,12 @@ export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined) return String(value);
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}
+
+/** An options object with nothing but known options: a slip such as `reciept` would silently promise less. */
+export function checkOptions(place: Place, what: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(place, `${what} is ${shown(value)}, but must be an object`);
+  for (const key of Object.keys(value)) {
+    if (!known.includes(key)) refuse(at(place, key), `${what} has no option ${shown(key)}`, known.join(', '));
+  }
 }

@@ -45,10 +45,10 @@ export async function choosePort(wish: {
   }
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const port = tries === 0 && remembered !== undefined ? remembered : randomInt(...RANGE);
-    if (!taken.has(port) && (await isFree(port))) {
-      taken.add(port);
-      return port;
-    }
+    if (taken.has(port)) continue;
+    // Reserved before the look: the servers of a stack choose at the same time.
+    taken.add(port);
+    if (await isFree(port)) return port;
   }
   throw new ThroughlineError('STACK_FAILED', { message: `No free port on 127.0.0.1 after ${String(TRIES_MAX)} tries` });
 }

@@ -7,3 +7,4 @@ export * from './categories.ts';
 export * from './limits.ts';
 export * from './backoff.ts';
 export * from './plan.ts';
+export type * from './view.ts';

@@ -1,0 +1,393 @@
+-- The ledger: what is. Every table says in a sentence what a row is; every text column is bounded;
+-- what NULL means is written beside the column.
+create schema if not exists throughline;
+set local search_path = throughline, pg_temp;
+
+-- The shift of the ledger's clock: zero, except in tests that let hours pass without sleeping.
+create table clock (
+  one boolean primary key default true check (one),
+  shift interval not null default interval '0'
+);
+insert into clock default values;
+
+-- The last time that holders reported the ledger unreachable; no lease is rescued for one lease length after.
+create table ledger_gap (
+  one boolean primary key default true check (one),
+  ended_at timestamptz not null default '-infinity',
+  reported_by text check (length(reported_by) <= 300)  -- null: never reported
+);
+insert into ledger_gap default values;
+
+-- A reason code, and what an open cancel is answered when a step ends with it. Written by rules.sql.
+create table reason (
+  code text primary key check (code ~ '^[a-z_]{1,63}$'),
+  cancel_verdict text check (cancel_verdict in ('prevented','stopped_at_boundary','too_late','withdrawn','needs_person')),  -- null: decides nothing
+  ended_by text check (ended_by in ('user','protection','success'))  -- null: does not end a step
+);
+
+-- One row of the step's state machine, for one state that it starts from. Written by rules.sql from
+-- src/state/machine.ts. Guards: a null fact does not matter.
+create table transition_rule (
+  label text not null check (label ~ '^[a-z_.]{1,80}$'),
+  event text not null check (event ~ '^[a-z_]{1,40}$'),
+  from_state text not null,
+  needs boolean, due boolean, open boolean, confirmed boolean, cancel boolean, "left" boolean, tried boolean,
+  resume boolean, receipt boolean, inbox boolean, verdict boolean, probe boolean, checks boolean,
+  resendable boolean, resolvable boolean, retryable boolean, reentrant boolean, submits boolean, done boolean,
+  again boolean, counts boolean, withdrawable boolean, proof_since boolean, no_way boolean,
+  via_state text,   -- null: one edge; otherwise the state between two edges of one call
+  via_reason text references reason (code),  -- null: as via_state
+  to_state text not null,
+  reason text not null references reason (code),
+  primary key (label, from_state),
+  check ((via_state is null) = (via_reason is null))
+);
+create index transition_rule_event on transition_rule (event, from_state);
+
+-- The facts of one moment, in the words of src/state/facts.ts.
+create type facts as (
+  needs boolean, due boolean, open boolean, confirmed boolean, cancel boolean, "left" boolean, tried boolean,
+  resume boolean, receipt boolean, inbox boolean, verdict boolean, probe boolean, checks boolean,
+  resendable boolean, resolvable boolean, retryable boolean, reentrant boolean, submits boolean, done boolean,
+  again boolean, counts boolean, withdrawable boolean, proof_since boolean, no_way boolean
+);
+
+-- An edge that a rule may write; a transition in the timeline must be one of these.
+create table transition_edge (
+  rule text not null,
+  part smallint not null check (part in (1, 2)),
+  from_state text not null,
+  to_state text not null,
+  reason text not null references reason (code),
+  primary key (rule, part, from_state, to_state, reason)
+);
+
+-- One row of the parent's table: the first that holds decides the task's status.
+create table parent_rule (
+  ordinal smallint primary key,
+  status text not null unique,
+  quantifier text not null check (quantifier in ('any', 'all', 'otherwise')),
+  states text[] not null
+);
+
+-- A task type in one version, with the plan that is in force for its tasks. Never changes once written.
+create table task_type (
+  type text not null check (type ~ '^[a-z][a-z0-9]*(-[a-z0-9]+)*$' and length(type) <= 63),
+  version integer not null check (version >= 1),
+  plan jsonb not null,
+  plan_digest text not null check (plan_digest ~ '^[0-9a-f]{64}$'),
+  input_bytes_max integer not null check (input_bytes_max between 1 and 1048576),
+  registered_at timestamptz not null,
+  registered_by text not null check (length(registered_by) <= 300),
+  primary key (type, version)
+);
+
+-- A task: its input, and the roll-up of its steps. Status, reason and rest follow from the steps by parent_rule.
+create table task (
+  id uuid primary key,
+  type text not null,
+  version integer not null,
+  key text check (length(key) between 1 and 512),  -- null: not deduplicated
+  input jsonb not null,
+  status text not null references parent_rule (status),
+  at_rest boolean not null default false,
+  reason text not null references reason (code),
+  held_by text check (length(held_by) <= 63),  -- the step that decides the status; null: all succeeded
+  seq bigint not null default 0,               -- the newest timeline entry that moved the task or a step
+  since timestamptz not null,
+  deadline_at timestamptz,                     -- null: may start at any time
+  created_at timestamptz not null,
+  created_by text not null check (length(created_by) <= 200),
+  ended_at timestamptz,                        -- null: not at rest
+  again_of uuid unique references task (id),   -- null: not a repetition of another task
+  driver_seen_at timestamptz,                  -- the last time its workflow asked; null: never
+  driver_run_id text check (length(driver_run_id) <= 200),  -- null: never driven
+  foreign key (type, version) references task_type (type, version)
+) with (fillfactor = 85);
+create index task_list on task (created_at desc, id desc);
+create index task_open on task (id) where not at_rest;
+
+-- One timeline per task: transitions, effects, receipts, cancels and corrections in one sequence.
+-- Append-only. to_state is the state after the entry ('-' where the entry is not about one step), and is
+-- part of the key so that a step's state can refer to the very entry that made it.
+create table timeline (
+  id bigint generated always as identity,
+  task_id uuid not null,
+  step text check (length(step) <= 63),        -- null: about the task as a whole
+  kind text not null check (kind in ('transition','parent','intent','outcome','receipt','cancel','check','correction','late','note')),
+  at timestamptz not null,
+  event text check (length(event) <= 40),      -- null: not caused by an event of the machine
+  rule text,                                   -- null: not a transition
+  part smallint,
+  from_state text not null default '-',
+  to_state text not null default '-',
+  reason text references reason (code),        -- null: the kind says it
+  attempt integer,                             -- null: no attempt concerned
+  epoch bigint,                                -- null: no attempt concerned
+  actor text not null check (length(actor) between 1 and 300),
+  facts jsonb not null default '{}',
+  primary key (task_id, id, to_state),
+  check ((kind = 'transition') = (rule is not null)),
+  check (kind <> 'transition' or (step is not null and reason is not null and part is not null)),
+  foreign key (rule, part, from_state, to_state, reason) references transition_edge (rule, part, from_state, to_state, reason)
+);
+
+-- A step of a task: its state, its attempts, who holds it, and what is due next.
+create table step (
+  task_id uuid not null references task (id),
+  name text not null check (length(name) between 1 and 63),
+  ordinal smallint not null,
+  kind text not null check (kind in ('run', 'review')),
+  state text not null check (state in ('waiting','queued','leased','submitted','received','in_progress','unconfirmed','completed','succeeded','cancel_requested','cancelled','dead')),
+  seq bigint not null,                         -- the timeline entry that made this state
+  reason text not null references reason (code),
+  since timestamptz not null,
+  needs text[] not null,
+  reentrant boolean not null,
+  attempts_max integer not null check (attempts_max >= 1),
+  has_receipt boolean not null,
+  inbox boolean not null,
+  has_probe boolean not null,
+  checks_max integer not null check (checks_max >= 1),
+  attempt integer not null default 0 check (attempt >= 0),    -- every claim
+  charged integer not null default 0 check (charged >= 0),    -- claims that count
+  charging boolean not null default false,                    -- the present claim counts
+  resume boolean not null default false,                      -- an uncharged continuation is due
+  epoch bigint not null default 0,                            -- grows at each claim and each forced exit
+  claim_id uuid,                                              -- null: not held
+  holder text check (length(holder) between 1 and 300),       -- null: not held
+  lease_expires_at timestamptz,                               -- null: not held
+  settled_claim_id uuid,                                      -- the last claim that ended; null: none
+  next_run_at timestamptz not null,
+  effects integer not null default 0,                         -- generations ever opened; 0: nothing was asked of the outside
+  open_count integer not null default 0 check (open_count >= 0),  -- requests without an outcome, a withdrawal included
+  cancel_id text check (length(cancel_id) <= 200),            -- the cancel that is set; null: none
+  check_no integer not null default 0,                        -- names the present check
+  checks_used integer not null default 0,
+  next_check_at timestamptz,                                  -- null: no check due
+  check_claim_id uuid,                                        -- null: no check in progress
+  check_expires_at timestamptz,                               -- null: no check in progress
+  receipt_due_at timestamptz,                                 -- null: no receipt or reminder due
+  proof_since boolean not null default false,                 -- a proof arrived after the step died
+  result jsonb,                                               -- null: none recorded
+  error jsonb,                                                -- the last failure; null: none
+  primary key (task_id, name),
+  foreign key (task_id, seq, state) references timeline (task_id, id, to_state),
+  check ((state in ('leased', 'cancel_requested')) = (claim_id is not null)),
+  check ((claim_id is null) = (holder is null) and (claim_id is null) = (lease_expires_at is null)),
+  check (state <> 'cancel_requested' or cancel_id is not null),
+  check (not (state in ('queued', 'leased') and cancel_id is not null)),
+  check (not (state in ('queued', 'completed', 'cancelled', 'succeeded') and open_count > 0)),
+  check ((check_claim_id is null) = (check_expires_at is null))
+) with (fillfactor = 70);
+create index step_leases on step (lease_expires_at) where claim_id is not null;
+create index step_due on step (next_run_at) where state = 'queued';
+create index step_checks on step (next_check_at) where next_check_at is not null;
+create index step_receipts_due on step (receipt_due_at) where receipt_due_at is not null;
+
+-- Progress inside a step that changed nothing outside; reused by later attempts.
+create table checkpoint (
+  task_id uuid not null,
+  step text not null,
+  name text not null check (length(name) between 1 and 200),
+  value jsonb not null,
+  attempt integer not null,
+  epoch bigint not null,
+  at timestamptz not null,
+  primary key (task_id, step, name),
+  foreign key (task_id, step) references step (task_id, name)
+);
+
+-- One submission generation of an effect: all its requests share one idempotency key.
+create table effect (
+  id uuid primary key default uuidv7(),
+  task_id uuid not null,
+  step text not null,
+  name text not null check (length(name) between 1 and 63),
+  item text not null default '' check (length(item) <= 200),
+  generation integer not null check (generation >= 1),
+  kind text not null default 'effect' check (kind in ('effect', 'withdrawal')),
+  key text not null check (length(key) <= 600),
+  thread_id text not null check (length(thread_id) <= 200),
+  submits boolean not null,
+  dedupe_window_ms bigint,                      -- null: the other side does not dedupe
+  visible_within_ms bigint not null,
+  absence_is_proof boolean not null,
+  timeout_ms bigint not null,
+  live boolean not null default true,           -- false: this generation has ended
+  status text not null default 'open' check (status in ('open','confirmed','refused','not_sent','absent','failed','withdrawn','voided','lost')),
+  absent_established boolean not null default false,  -- a look proved absence once; an earlier request may still arrive
+  absent_looks integer not null default 0,
+  done boolean not null default false,          -- the other side said that it is done
+  digest text check (length(digest) <= 64),     -- of the request; null: none
+  external_id text check (length(external_id) <= 500),  -- null: not known
+  result jsonb,                                 -- null: not known
+  note jsonb,                                   -- what a review shows; null: nothing
+  first_intent_at timestamptz not null,
+  last_intent_at timestamptz not null,
+  closed_at timestamptz,                        -- null: open
+  unique (task_id, step, name, item, generation),
+  foreign key (task_id, step) references step (task_id, name)
+);
+create unique index effect_live on effect (task_id, step, name, item) where live;
+
+-- One request to the outside: the intent was written before the call, the outcome after it.
+create table request (
+  message_id uuid primary key,
+  effect_id uuid not null references effect (id),
+  task_id uuid not null,
+  step text not null,
+  attempt integer not null,
+  epoch bigint not null,
+  claim_id uuid,                                -- null: not made under a claim (a withdrawal)
+  intent_at timestamptz not null,
+  outcome text check (outcome in ('confirmed','refused','not_sent','absent','failed','withdrawn','voided')),  -- null: open
+  outcome_at timestamptz,                       -- null: open
+  late boolean not null default false,          -- the outcome came after the claim was lost
+  error jsonb                                   -- null: none
+);
+create index request_effect on request (effect_id, intent_at);
+create index request_task on request (task_id);
+
+-- A receipt as it arrived, with its verdict. Never disappears.
+create table receipt (
+  id uuid primary key default uuidv7(),
+  delivery_id text not null check (length(delivery_id) between 1 and 200),
+  sender text not null check (length(sender) between 1 and 200),
+  content_digest text not null,
+  task_ref text not null check (length(task_ref) <= 200),   -- as sent; may name no task
+  task_id uuid,                                 -- null: no such task
+  step text not null check (length(step) <= 200),
+  thread_id text check (length(thread_id) <= 200),          -- null: not sent
+  in_reply_to text check (length(in_reply_to) <= 200),      -- null: not sent
+  kind text not null check (kind in ('delivered','received','progress','completed','failed','text')),
+  external_id text check (length(external_id) <= 500),      -- null: not sent
+  code text check (length(code) <= 200),                    -- null: not sent
+  artifact jsonb,                               -- null: not sent
+  body jsonb not null default '{}',
+  received_at timestamptz not null,
+  deliveries integer not null default 1,
+  verdict text,                                 -- null: stored, not judged yet
+  verdict_at timestamptz,
+  verdict_facts jsonb not null default '{}',
+  effect_id uuid references effect (id),        -- the generation that it answers; null: none
+  applied_at timestamptz,                       -- when it moved the step or closed its effect; null: not (yet)
+  unique (sender, delivery_id, content_digest)
+);
+create index receipt_task on receipt (task_id, received_at);
+create index receipt_unjudged on receipt (received_at) where verdict is null;
+
+-- What a step made, in the content-addressed store, with its owner.
+create table artifact (
+  task_id uuid not null,
+  step text not null,
+  name text not null check (length(name) between 1 and 200),
+  sha256 text not null check (sha256 ~ '^[0-9a-f]{64}$'),
+  uri text not null check (length(uri) <= 1000),
+  media_type text not null check (length(media_type) <= 200),
+  bytes bigint not null check (bytes >= 0),
+  attempt integer not null,
+  epoch bigint not null,
+  at timestamptz not null,
+  primary key (task_id, step, name, sha256),
+  foreign key (task_id, step) references step (task_id, name)
+);
+
+-- One acceptance check and what it found; null: could not be checked.
+create table acceptance (
+  task_id uuid not null,
+  step text not null,
+  check_no integer not null,
+  at timestamptz not null,
+  found boolean,
+  ours boolean,
+  minimum boolean,
+  detail jsonb not null default '{}',
+  primary key (task_id, step, check_no),
+  foreign key (task_id, step) references step (task_id, name)
+);
+
+-- A cancel as it was asked; idempotent by its id. Its verdicts are rows of cancel_step.
+create table cancel (
+  task_id uuid not null references task (id),
+  id text not null check (length(id) between 1 and 200),
+  verb text not null default 'cancel' check (verb in ('cancel', 'withdraw', 'abandon_wait')),
+  step text check (length(step) <= 63),         -- null: the whole task
+  by text not null check (length(by) between 1 and 200),
+  why text not null check (length(why) between 1 and 2000),
+  at timestamptz not null,
+  primary key (task_id, id)
+);
+
+-- What a cancel found at one step, and its verdict.
+create table cancel_step (
+  task_id uuid not null,
+  cancel_id text not null,
+  step text not null,
+  follows text,                                 -- an earlier open cancel that this one follows; null: none
+  found text not null,
+  in_flight jsonb not null default '[]',
+  verdict text not null check (verdict in ('pending','prevented','stopped_at_boundary','too_late','withdrawn','needs_person','already_terminal')),
+  reason text references reason (code),         -- null: nothing moved
+  verdict_at timestamptz,                       -- null: pending
+  deadline_at timestamptz,                      -- a pending verdict older than this is a finding; null: not pending
+  primary key (task_id, cancel_id, step),
+  foreign key (task_id, cancel_id) references cancel (task_id, id)
+);
+
+-- A replay as it was asked; idempotent by its id.
+create table replay (
+  task_id uuid not null references task (id),
+  id text not null check (length(id) between 1 and 200),
+  step text,                                    -- null: every dead step
+  by text not null check (length(by) between 1 and 200),
+  why text not null check (length(why) between 1 and 2000),
+  options jsonb not null default '{}',
+  at timestamptz not null,
+  result jsonb not null,
+  primary key (task_id, id)
+);
+
+-- Wake-ups to be sent: at most one row a task; deleted only if its version is unchanged.
+create table outbox (
+  task_id uuid primary key references task (id),
+  version bigint not null default 1,
+  not_before timestamptz not null,
+  taken_until timestamptz not null default '-infinity',
+  attempts integer not null default 0,
+  last_error text check (length(last_error) <= 1000),       -- null: none
+  parked_at timestamptz                         -- null: being sent; otherwise a person must un-park it
+) with (fillfactor = 70);
+create index outbox_due on outbox (not_before) where parked_at is null;
+
+-- Dedupe keys, for ever, with digests of the input's paths so that a conflict can be named after pruning.
+create table dedupe (
+  type text not null,
+  key text not null check (length(key) between 1 and 512),
+  task_id uuid not null,
+  digest text not null check (length(digest) = 64),
+  digests jsonb not null,
+  at timestamptz not null,
+  primary key (type, key)
+);
+
+-- What was recovered, once in its window.
+create table recovery (
+  task_id uuid not null,
+  step text not null default '',
+  kind text not null check (length(kind) between 1 and 63),
+  window_key text not null check (length(window_key) between 1 and 100),
+  at timestamptz not null,
+  by text not null check (length(by) <= 300),
+  primary key (task_id, step, kind, window_key)
+);
+
+-- A worker process as it last showed itself, and what it offers.
+create table worker (
+  id text primary key check (length(id) between 1 and 300),
+  offers jsonb not null,
+  task_queue text not null check (length(task_queue) <= 200),
+  seen_at timestamptz not null,
+  clock_skew_ms bigint not null default 0,
+  stopping boolean not null default false
+);

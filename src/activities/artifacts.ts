@@ -1,0 +1,167 @@
+/** Where artifacts live: content-addressed, so that a uri can only ever mean one content. */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { ThroughlineError } from '../errors.ts';
+import { LIMITS } from '../state/index.ts';
+
+/** A stored artifact: `uri` finds it, `sha256` is lower case hex, `bytes` its size. */
+export interface StoredArtifact {
+  readonly uri: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface ArtifactStore {
+  /**
+   * Stores the bytes; returns once they would survive a power failure. The same bytes give the same uri
+   * and may be stored any number of times, also at once. Don't change them until it resolves.
+   * `mediaType` is for stores that serve what they hold; the ledger keeps it beside the uri.
+   *
+   * Errors: RESULT_TOO_LARGE with the limit; ARTIFACT_UNREADABLE if the store can't be written.
+   */
+  put(artifact: { readonly bytes: Uint8Array; readonly mediaType: string }): Promise<StoredArtifact>;
+  /**
+   * The bytes, compared with the digest in the uri. Errors: ARTIFACT_UNKNOWN if the store doesn't hold
+   * it or the uri is none of its own; ARTIFACT_UNREADABLE if it can't be read or is damaged.
+   */
+  get(uri: string): Promise<Uint8Array>;
+  /** Whether it is there, and its size; reads no content. Errors: as `get`, except for damage of equal size. */
+  stat(uri: string): Promise<StoredArtifact>;
+}
+
+const URI = /^cas:sha256:([0-9a-f]{64})$/;
+/** What a crashed process left behind is removed this much later, when nobody can still be writing it. */
+const LEFTOVER_MS = 24 * 3_600_000;
+
+const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException | null)?.code;
+
+function unreadable(message: string, facts: Readonly<Record<string, unknown>>, cause?: unknown): ThroughlineError {
+  return new ThroughlineError('ARTIFACT_UNREADABLE', { message, facts, ...(cause === undefined ? {} : { cause }) });
+}
+
+async function sync(path: string): Promise<void> {
+  // Windows can't open folders; it makes renames durable by itself.
+  if (process.platform === 'win32') return;
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Creates a folder; its entry in each new parent survives a power failure, too. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return;
+  const top = dirname(resolve(first));
+  for (let parent = dirname(folder); ; parent = dirname(parent)) {
+    await sync(parent);
+    if (parent === top || parent === dirname(parent)) return;
+  }
+}
+
+class LocalArtifactStore implements ArtifactStore {
+  readonly #root: string;
+  readonly #limit: number;
+  #swept = false;
+
+  constructor(root: string, limit: number) {
+    this.#root = resolve(root);
+    this.#limit = limit;
+  }
+
+  /** Only hex digits ever become part of a path, so no uri leads out of the folder. */
+  #locate(uri: string): { readonly sha256: string; readonly path: string } {
+    const sha256 = URI.exec(uri)?.[1];
+    if (sha256 === undefined) throw new ThroughlineError('ARTIFACT_UNKNOWN', { message: 'The uri is none of this store: it must be cas:sha256: and 64 hex digits.' });
+    return { sha256, path: join(this.#root, 'sha256', sha256.slice(0, 2), sha256.slice(2)) };
+  }
+
+  #failed(error: unknown, uri: string): ThroughlineError {
+    if (error instanceof ThroughlineError) return error;
+    if (codeOf(error) === 'ENOENT') return new ThroughlineError('ARTIFACT_UNKNOWN', { facts: { uri } });
+    return unreadable('The artifact store could not be read.', { uri, node_code: codeOf(error) }, error);
+  }
+
+  async put({ bytes }: { readonly bytes: Uint8Array; readonly mediaType: string }): Promise<StoredArtifact> {
+    if (bytes.byteLength > this.#limit) {
+      throw new ThroughlineError('RESULT_TOO_LARGE', { message: `The artifact has ${bytes.byteLength} bytes.`, limit: `${this.#limit} bytes` });
+    }
+    const sha256 = sha256Of(bytes);
+    const uri = `cas:sha256:${sha256}`;
+    try {
+      await this.#write(bytes, this.#locate(uri).path);
+    } catch (error) {
+      throw unreadable('The artifact store could not be written.', { uri, node_code: codeOf(error) }, error);
+    }
+    return { uri, sha256, bytes: bytes.byteLength };
+  }
+
+  /** Written even if it seems to be there: what is there may be damaged, or not durable yet. */
+  async #write(bytes: Uint8Array, path: string): Promise<void> {
+    const drafts = join(this.#root, 'tmp');
+    await makeFolder(drafts);
+    await makeFolder(dirname(path));
+    await this.#sweep(drafts);
+    const draft = join(drafts, randomUUID());
+    try {
+      const handle = await open(draft, 'wx');
+      try {
+        await handle.writeFile(bytes);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(draft, path);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+    await sync(dirname(path));
+  }
+
+  async #sweep(drafts: string): Promise<void> {
+    if (this.#swept) return;
+    this.#swept = true;
+    for (const name of await readdir(drafts)) {
+      const draft = join(drafts, name);
+      // Another process may finish or remove it meanwhile; then there is nothing to do.
+      const found = await stat(draft).catch(() => null);
+      if (found !== null && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(draft, { force: true });
+    }
+  }
+
+  async get(uri: string): Promise<Uint8Array> {
+    const { sha256, path } = this.#locate(uri);
+    try {
+      const bytes = await readFile(path);
+      const found = sha256Of(bytes);
+      if (found !== sha256) throw unreadable('The artifact is damaged: its bytes do not have the digest of its uri.', { uri, found, bytes: bytes.byteLength });
+      return bytes;
+    } catch (error) {
+      throw this.#failed(error, uri);
+    }
+  }
+
+  async stat(uri: string): Promise<StoredArtifact> {
+    const { sha256, path } = this.#locate(uri);
+    try {
+      const found = await stat(path);
+      if (!found.isFile()) throw unreadable('The artifact is damaged: it is no file.', { uri });
+      return { uri, sha256, bytes: found.size };
+    } catch (error) {
+      throw this.#failed(error, uri);
+    }
+  }
+}
+
+/**
+ * A store in a local folder, which is made when it is first written to. `bytesMax` limits one artifact.
+ * Several processes may share the folder.
+ */
+export function localArtifactStore(folder: string, { bytesMax = LIMITS.artifact_bytes_max }: { readonly bytesMax?: number } = {}): ArtifactStore {
+  return new LocalArtifactStore(folder, bytesMax);
+}

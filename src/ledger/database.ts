@@ -1,0 +1,108 @@
+import pg from 'pg';
+import { codedFailure, isUnavailable, throwIfRefused } from './failures.ts';
+
+export interface DatabaseOptions {
+  /** postgres:// URL. */
+  readonly url: string;
+  /** Connections at most. Default 10. */
+  readonly connectionsMax?: number;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName?: string;
+  /** How long an idempotent call is repeated while the ledger is away. Default 5,000 ms; 0: once. */
+  readonly patienceMs?: number;
+}
+
+/** What a caller's transaction must offer: `pg.Client` and `pg.PoolClient` do. */
+export interface Queryable {
+  query(config: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
+}
+
+/** One value for a door function: objects go as JSON text. */
+const parameter = (value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !(value instanceof Date) ? JSON.stringify(value) : value;
+
+const statementOf = (name: string, args: readonly unknown[]): string =>
+  `select throughline.${name}(${args.map((_, index) => `$${String(index + 1)}`).join(', ')}) as answer`;
+
+/**
+ * The pool behind the door and the reader. `call` runs one door function in autocommit: one round trip, one
+ * transaction. Every door function is idempotent by the ids that it is given, so a call whose answer was lost
+ * is repeated safely.
+ */
+export class Database {
+  readonly #pool: pg.Pool;
+  readonly #patienceMs: number;
+
+  constructor(options: DatabaseOptions) {
+    this.#patienceMs = options.patienceMs ?? 5_000;
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.connectionsMax ?? 10,
+      application_name: options.applicationName ?? 'throughline',
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      // Local idle clients must not keep a finished program alive.
+      allowExitOnIdle: true,
+    });
+    // An idle connection that breaks is replaced at the next call; without a listener it would end the process.
+    this.#pool.on('error', () => undefined);
+  }
+
+  /** Runs a door function. Throws ThroughlineError: the refusal's code, or LEDGER_UNAVAILABLE after the patience given. */
+  async call<T>(name: string, args: readonly unknown[], options: { readonly tx?: Queryable; readonly patienceMs?: number } = {}): Promise<T> {
+    const text = statementOf(name, args);
+    const values = args.map(parameter);
+    if (options.tx !== undefined) {
+      try {
+        return this.#answer<T>(await options.tx.query({ text, values }));
+      } catch (error) {
+        throw codedFailure(error);
+      }
+    }
+    const result = await this.#patiently(() => this.#pool.query({ name: `${name}/${String(args.length)}`, text, values }), options.patienceMs ?? this.#patienceMs);
+    return this.#answer<T>(result);
+  }
+
+  /** Reads rows; SELECT only. */
+  async rows<T>(text: string, values: readonly unknown[], name?: string): Promise<T[]> {
+    const config = { text, values: values.map((value) => (Array.isArray(value) ? value : parameter(value))), ...(name === undefined ? {} : { name }) };
+    const result = await this.#patiently(() => this.#pool.query(config), this.#patienceMs);
+    return result.rows as T[];
+  }
+
+  /** A connection of its own, for migrations. */
+  async withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw codedFailure(error);
+    });
+    try {
+      return await work(client);
+    } finally {
+      client.release();
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  #answer<T>(result: { rows: unknown[] }): T {
+    const [row] = result.rows as { answer: T }[];
+    const answer = row?.answer as T;
+    throwIfRefused(answer);
+    return answer;
+  }
+
+  async #patiently<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
+    const until = performance.now() + patienceMs;
+    for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isUnavailable(error) || performance.now() + wait > until) throw codedFailure(error);
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  }
+}

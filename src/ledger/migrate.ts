@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import type pg from 'pg';
+import { ThroughlineError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { codedFailure } from './failures.ts';
+
+/** The migrations lie beside src/ and dist/ alike. */
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url));
+/** The door's functions; in the published build they are copied beside this module. */
+const FUNCTIONS = fileURLToPath(new URL('./sql', import.meta.url));
+/** Any constant: all processes of this program wait for each other on it. */
+const LOCK = 7_461_903_551;
+
+async function repeatables(): Promise<{ readonly text: string; readonly digest: string }> {
+  const folders = [`${MIGRATIONS}/repeatable`, FUNCTIONS];
+  const texts: string[] = [];
+  for (const folder of folders) {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+    for (const name of names) texts.push(await readFile(`${folder}/${name}`, 'utf8'));
+  }
+  const text = texts.join('\n');
+  return { text, digest: createHash('sha256').update(text).digest('hex') };
+}
+
+async function numbered(): Promise<readonly string[]> {
+  return (await readdir(MIGRATIONS)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).map((name) => name.replace(/\.sql$/, '')).sort();
+}
+
+async function applied(client: pg.PoolClient): Promise<readonly string[]> {
+  const found = await client.query<{ present: string | null }>("select to_regclass('throughline.migration')::text as present");
+  if (found.rows[0]?.present == null) return [];
+  const rows = await client.query<{ name: string }>('select name from throughline.migration order by id');
+  return rows.rows.map((row) => row.name);
+}
+
+/**
+ * Brings the schema up to this program's: numbered migrations once each (node-pg-migrate), then rules and
+ * functions, if they differ. Any number of processes may call it at once: one migrates, the others wait.
+ * Throws LEDGER_NEWER if the database holds migrations that this program does not know; it then changes nothing.
+ */
+export async function migrate(database: Database, log: (line: string) => void = () => undefined): Promise<{ readonly applied: readonly string[] }> {
+  return database.withClient(async (client) => {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    try {
+      const known = await numbered();
+      const unknown = (await applied(client)).filter((name) => !known.includes(name));
+      if (unknown.length > 0) throw new ThroughlineError('LEDGER_NEWER', { facts: { unknown } });
+      const done = await runner({
+        dbClient: client,
+        dir: MIGRATIONS,
+        ignorePattern: '(\\..*|repeatable|schema\\.sql)',
+        direction: 'up',
+        migrationsTable: 'migration',
+        migrationsSchema: 'throughline',
+        schema: 'throughline',
+        createSchema: true,
+        createMigrationsSchema: true,
+        noLock: true,
+        log: () => undefined,
+      });
+      await repeat(client);
+      for (const { name } of done) log(`applied ${name}`);
+      return { applied: done.map(({ name }) => name) };
+    } catch (error) {
+      throw codedFailure(error);
+    } finally {
+      await client.query('reset search_path').catch(() => undefined);
+      await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
+    }
+  });
+}
+
+async function repeat(client: pg.PoolClient): Promise<void> {
+  const { text, digest } = await repeatables();
+  const present = await client.query<{ digest: string | null }>("select obj_description('throughline'::regnamespace, 'pg_namespace') as digest");
+  if (present.rows[0]?.digest === `throughline functions ${digest}`) return;
+  await client.query('begin');
+  try {
+    // Functions refer to each other in any order.
+    await client.query('set local check_function_bodies = off');
+    await client.query(text);
+    await client.query(`comment on schema throughline is 'throughline functions ${digest}'`);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+/** Refuses to work with a schema that this program does not fit. Throws LEDGER_OUTDATED or LEDGER_NEWER. */
+export async function verifySchema(database: Database): Promise<void> {
+  await database.withClient(async (client) => {
+    const known = await numbered();
+    const present = await applied(client);
+    if (known.some((name) => !present.includes(name))) throw new ThroughlineError('LEDGER_OUTDATED');
+    const unknown = present.filter((name) => !known.includes(name));
+    if (unknown.length > 0) throw new ThroughlineError('LEDGER_NEWER', { facts: { unknown } });
+  });
+}

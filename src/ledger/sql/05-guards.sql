@@ -1,0 +1,50 @@
+-- Triggers: what no statement may do, whoever sends it.
+
+create or replace function throughline._append_only() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'TL002', hint = 'Append a correction that points at the entry.';
+end $$;
+
+create or replace trigger timeline_append_only before update or delete on throughline.timeline
+  for each row execute function throughline._append_only();
+create or replace trigger timeline_no_truncate before truncate on throughline.timeline
+  for each statement execute function throughline._append_only();
+create or replace trigger task_type_append_only before update or delete on throughline.task_type
+  for each row execute function throughline._append_only();
+create or replace trigger acceptance_append_only before update or delete on throughline.acceptance
+  for each row execute function throughline._append_only();
+
+-- A state that changed while its timeline entry did not was changed by hand: it gets its entry, fences the
+-- holder, rolls up and wakes the driver.
+create or replace function throughline._manual_correction() returns trigger language plpgsql as $$
+declare
+  v_now timestamptz := throughline.now();
+begin
+  insert into throughline.timeline (task_id, step, kind, at, event, rule, part, from_state, to_state, reason, attempt, epoch, actor, facts)
+  values (new.task_id, new.name, 'transition', v_now, 'manual_correction', 'manual', 1, old.state, new.state, 'manual_correction',
+    old.attempt, old.epoch + 1, 'database:' || session_user, jsonb_build_object('application', current_setting('application_name')))
+  returning id into new.seq;
+  new.reason := 'manual_correction';
+  new.since := v_now;
+  new.epoch := old.epoch + 1;
+  new.settled_claim_id := old.claim_id;
+  new.claim_id := null; new.holder := null; new.lease_expires_at := null; new.charging := false;
+  new.check_claim_id := null; new.check_expires_at := null; new.check_no := old.check_no + 1;
+  new.next_check_at := case when new.state in ('completed', 'unconfirmed') then v_now end;
+  new.next_run_at := case when new.state = 'queued' then v_now else new.next_run_at end;
+  return new;
+end $$;
+
+create or replace trigger step_manual before update of state on throughline.step
+  for each row when (old.state is distinct from new.state and old.seq = new.seq) execute function throughline._manual_correction();
+
+create or replace function throughline._manual_after() returns trigger language plpgsql as $$
+begin
+  perform throughline._lock(new.task_id);
+  perform throughline._after(new.task_id, throughline.now(), 'database:' || session_user, true);
+  return null;
+end $$;
+
+create or replace trigger step_manual_after after update of state on throughline.step
+  for each row when (old.state is distinct from new.state and new.reason = 'manual_correction' and old.seq is distinct from new.seq)
+  execute function throughline._manual_after();

@@ -1,0 +1,138 @@
+-- Tasks: registering a type, enqueueing, what the driver asks.
+
+-- Registers a type in a version. Idempotent; the same version with another plan is refused.
+create or replace function throughline.type_register(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz := throughline.now();
+  v_digest text;
+begin
+  insert into throughline.task_type (type, version, plan, plan_digest, input_bytes_max, registered_at, registered_by)
+  values (p ->> 'type', (p ->> 'version')::integer, p -> 'plan', p ->> 'plan_digest', (p ->> 'input_bytes_max')::integer, v_now, p ->> 'by')
+  on conflict do nothing;
+  select plan_digest into v_digest from throughline.task_type where type = p ->> 'type' and version = (p ->> 'version')::integer;
+  if v_digest <> p ->> 'plan_digest' then
+    return jsonb_build_object('error', 'PLAN_CHANGED', 'registered', v_digest);
+  end if;
+  return jsonb_build_object('registered', true);
+end $$;
+
+-- Accepts a task: {type, version?, key?, id?, input, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, by}.
+-- Two statements for the dedupe key: one statement with a union would give the loser of a race no id.
+create or replace function throughline.task_enqueue(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz;
+  y throughline.task_type;
+  v_id uuid := coalesce((p ->> 'id')::uuid, uuidv7());
+  v_found record;
+  v_run_at timestamptz;
+  v_parent bigint;
+begin
+  select * into y from throughline.task_type where type = p ->> 'type' and (p ->> 'version' is null or version = (p ->> 'version')::integer)
+  order by version desc limit 1;
+  if not found then return jsonb_build_object('error', 'TYPE_UNKNOWN', 'type', p ->> 'type', 'version', p -> 'version'); end if;
+  if octet_length((p -> 'input')::text) > y.input_bytes_max then
+    return jsonb_build_object('error', 'INPUT_TOO_LARGE', 'path', '/input', 'limit', y.input_bytes_max);
+  end if;
+  if p ->> 'key' is not null then
+    insert into throughline.dedupe (type, key, task_id, digest, digests, at)
+    values (y.type, p ->> 'key', v_id, p ->> 'digest', p -> 'digests', throughline.now()) on conflict do nothing;
+    if not found then
+      select d.task_id, d.digest, d.digests, t.status into strict v_found
+      from throughline.dedupe d left join throughline.task t on t.id = d.task_id where d.type = y.type and d.key = p ->> 'key';
+      if v_found.digest <> p ->> 'digest' then
+        return jsonb_build_object('error', 'DEDUPE_CONFLICT', 'id', v_found.task_id, 'state', v_found.status, 'digests', v_found.digests);
+      end if;
+      return jsonb_build_object('id', v_found.task_id, 'state', v_found.status, 'created', false);
+    end if;
+  end if;
+  if p ->> 'again_of' is not null then
+    perform throughline._lock((p ->> 'again_of')::uuid);
+    if not exists (select from throughline.task where id = (p ->> 'again_of')::uuid) then
+      if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
+      return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p ->> 'again_of');
+    end if;
+    select id, status into v_found from throughline.task where again_of = (p ->> 'again_of')::uuid;
+    if found then
+      if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
+      return jsonb_build_object('error', 'AGAIN_TAKEN', 'id', v_found.id, 'state', v_found.status);
+    end if;
+  end if;
+
+  v_now := throughline.now();
+  v_run_at := coalesce((p ->> 'run_at')::timestamptz, v_now + throughline._interval((p ->> 'delay_ms')::numeric), v_now);
+  insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of)
+  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid);
+  with planned as (
+    select e.value as plan, (e.ordinality - 1)::smallint as ordinal, e.value ->> 'name' as name,
+      array(select jsonb_array_elements_text(e.value -> 'needs')) as needs
+    from jsonb_array_elements(y.plan -> 'steps') with ordinality e
+  ), entry as (
+    insert into throughline.timeline (task_id, step, kind, at, event, rule, part, from_state, to_state, reason, attempt, epoch, actor)
+    select v_id, name, 'transition', v_now, 'enqueue', case when needs = '{}' then 'enqueue.free' else 'enqueue.needs' end, 1, 'none',
+      case when needs = '{}' then 'queued' else 'waiting' end, 'new_task', 0, 0, p ->> 'by'
+    from planned order by ordinal
+    returning id, step, to_state
+  )
+  insert into throughline.step (task_id, name, ordinal, kind, state, seq, reason, since, needs, reentrant, attempts_max, has_receipt, inbox, has_probe, checks_max, next_run_at)
+  select v_id, l.name, l.ordinal, l.plan ->> 'kind', n.to_state, n.id, 'new_task', v_now, l.needs, (l.plan ->> 'reentrant')::boolean, (l.plan ->> 'attempts')::integer,
+    l.plan -> 'receipt' <> 'null', coalesce((l.plan -> 'receipt' ->> 'inbox')::boolean, false), (l.plan ->> 'probe')::boolean, (l.plan -> 'checks' ->> 'attempts')::integer, v_run_at
+  from planned l join entry n on n.step = l.name;
+  insert into throughline.timeline (task_id, kind, at, actor, from_state, to_state, reason, facts)
+  values (v_id, 'parent', v_now, p ->> 'by', 'none', 'queued', 'new_task', jsonb_strip_nulls(jsonb_build_object('type', y.type, 'version', y.version, 'key', p ->> 'key',
+    'run_at', case when v_run_at > v_now then to_jsonb(v_run_at) end, 'again_of', p ->> 'again_of')))
+  returning id into v_parent;
+  update throughline.task set seq = v_parent, held_by = (select name from throughline.step where task_id = v_id and state = 'queued' order by ordinal limit 1) where id = v_id;
+  insert into throughline.outbox (task_id, not_before) values (v_id, v_now);
+  return jsonb_build_object('id', v_id, 'state', 'queued', 'created', true);
+end $$;
+
+-- What is due without a worker: expired leases, overdue receipts, deadlines, what nothing can resolve any more.
+-- The caller holds the task's lock. Returns how many moves were made.
+create or replace function throughline._tick(p_task uuid, p_now timestamptz, p_actor text) returns integer language plpgsql as $$
+declare
+  s record;
+  v_moves integer := 0;
+  v_event text;
+begin
+  for s in
+    select st.name, st.state, st.lease_expires_at, st.receipt_due_at, st.effects, st.ordinal, t.deadline_at,
+      st.lease_expires_at < p_now as lease_over
+    from throughline.step st join throughline.task t on t.id = st.task_id where st.task_id = p_task order by st.ordinal
+  loop
+    v_event := case
+      when s.lease_over and throughline._may_rescue(p_task, s.ordinal, p_now) then 'expire'
+      when s.receipt_due_at <= p_now and s.state in ('submitted', 'received', 'in_progress') then 'overdue'
+      when s.deadline_at <= p_now and s.state in ('waiting', 'queued') then 'deadline'
+      when s.state = 'unconfirmed' then 'no_way_left'
+    end;
+    if v_event is not null then
+      if throughline._move(p_task, s.name, v_event, p_now, p_actor, case when v_event = 'expire'
+        then jsonb_build_object('error', jsonb_build_object('category', 'worker_lost', 'stage', 'execute', 'message', 'the worker stopped renewing its lease')) else '{}' end) is not null then
+        v_moves := v_moves + 1;
+      end if;
+    end if;
+    if s.effects > 0 then perform throughline._apply_stored(p_task, s.name, p_now); end if;
+  end loop;
+  if v_moves > 0 then perform throughline._after(p_task, p_now, p_actor, false); end if;
+  return v_moves;
+end $$;
+
+-- No lease is rescued for one lease length after the ledger itself was away: its holders could not renew.
+create or replace function throughline._may_rescue(p_task uuid, p_ordinal integer, p_now timestamptz) returns boolean language sql volatile as $$
+  select p_now > greatest(g.ended_at, pg_postmaster_start_time()) + throughline._interval((throughline._plan(p_task, p_ordinal) ->> 'lease_ms')::numeric)
+  from throughline.ledger_gap g
+$$;
+
+-- The driver asks what is due: does what needs no worker, and answers with the view.
+create or replace function throughline.task_look(p_task uuid, p_run_id text) returns jsonb language plpgsql as $$
+declare
+  t throughline.task;
+  v_now timestamptz;
+begin
+  t := throughline._lock(p_task);
+  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  v_now := throughline.now();
+  perform throughline._tick(p_task, v_now, 'driver');
+  update throughline.task set driver_seen_at = v_now, driver_run_id = p_run_id where id = p_task;
+  return throughline._view(p_task, v_now);
+end $$;

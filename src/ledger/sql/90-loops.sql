@@ -1,0 +1,112 @@
+-- What the loops of every worker call: the outbox's dispatcher, the sweeper, the worker's sign of life.
+
+-- Takes up to p_limit due wake-ups for p_hold_ms; another dispatcher passes over them meanwhile.
+create or replace function throughline.outbox_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz := throughline.now();
+begin
+  return (with due as (
+      select task_id from throughline.outbox where parked_at is null and not_before <= v_now and taken_until <= v_now
+      order by not_before limit p_limit for update skip locked
+    ), taken as (
+      update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
+      returning o.task_id, o.version, o.attempts
+    )
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'view', throughline._view(k.task_id, v_now))), '[]') from taken k);
+end $$;
+
+-- Sent: [{task, version}]. A row that was asked for again meanwhile stays, to be sent again.
+create or replace function throughline.outbox_sent(p jsonb) returns integer language plpgsql as $$
+declare
+  v_deleted integer;
+begin
+  delete from throughline.outbox o using jsonb_array_elements(p) x where o.task_id = (x.value ->> 'task')::uuid and o.version = (x.value ->> 'version')::bigint;
+  get diagnostics v_deleted = row_count;
+  update throughline.outbox o set taken_until = '-infinity', attempts = 0 from jsonb_array_elements(p) x where o.task_id = (x.value ->> 'task')::uuid;
+  return v_deleted;
+end $$;
+
+-- Not sent: one row, tried again after p_retry_ms, or parked for a person where the fault is the row's own.
+create or replace function throughline.outbox_failed(p_task uuid, p_error text, p_retry_ms bigint, p_counts boolean, p_attempts_max integer) returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz := throughline.now();
+  o throughline.outbox;
+begin
+  update throughline.outbox set attempts = attempts + case when p_counts then 1 else 0 end, last_error = left(p_error, 1000), taken_until = '-infinity',
+    not_before = v_now + throughline._interval(p_retry_ms),
+    parked_at = case when p_counts and attempts + 1 >= p_attempts_max then v_now end
+  where task_id = p_task returning * into o;
+  return jsonb_build_object('parked', o.parked_at is not null, 'attempts', o.attempts);
+end $$;
+
+-- A person sends a parked wake-up again.
+create or replace function throughline.outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
+begin
+  if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  update throughline.outbox set parked_at = null, attempts = 0, not_before = throughline.now(), version = version + 1 where task_id = p_task and parked_at is not null;
+  if not found then return jsonb_build_object('unparked', false); end if;
+  perform throughline._log(p_task, null, 'note', throughline.now(), p ->> 'by', jsonb_build_object('what', 'unparked', 'why', p -> 'why'));
+  return jsonb_build_object('unparked', true);
+end $$;
+
+-- Tasks that may need the sweeper: expired leases, overdue receipts, unjudged receipts, due rows whose driver is silent. Bounded.
+create or replace function throughline.sweep_due(p_limit integer, p_silence_ms bigint) returns jsonb language plpgsql as $$
+declare
+  v_now timestamptz := throughline.now();
+  v_silent timestamptz := v_now - throughline._interval(p_silence_ms);
+  c record;
+begin
+  for c in select id from throughline.receipt where verdict is null and task_id is null limit p_limit loop
+    perform throughline._judge(c.id, v_now);
+  end loop;
+  return (select coalesce(jsonb_agg(d.task_id), '[]') from (
+    select distinct x.task_id from (
+      (select task_id from throughline.step where claim_id is not null and lease_expires_at < v_now order by lease_expires_at limit p_limit)
+      union all (select task_id from throughline.step where receipt_due_at < v_silent order by receipt_due_at limit p_limit)
+      union all (select task_id from throughline.step where state = 'queued' and next_run_at < v_silent order by next_run_at limit p_limit)
+      union all (select task_id from throughline.step where next_check_at < v_silent order by next_check_at limit p_limit)
+      union all (select task_id from throughline.receipt where verdict is null and task_id is not null and received_at < v_silent limit p_limit)
+    ) x limit p_limit) d);
+end $$;
+
+-- One task of the sweep, in a transaction of its own: ticks it, and wakes its driver, once in its window.
+create or replace function throughline.task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql as $$
+declare
+  t throughline.task;
+  v_now timestamptz;
+  v_moves integer;
+  v_judged integer := 0;
+  v_due boolean;
+  c record;
+begin
+  select * into t from throughline.task where id = p_task for no key update skip locked;
+  if not found then return jsonb_build_object('busy', true); end if;
+  v_now := throughline.now();
+  for c in select id from throughline.receipt where task_id = p_task and verdict is null loop
+    perform throughline._judge(c.id, v_now);
+    v_judged := v_judged + 1;
+  end loop;
+  v_moves := throughline._tick(p_task, v_now, 'sweeper:' || p_holder);
+  v_due := exists (select from throughline.step s where s.task_id = p_task and (
+    (s.state = 'queued' and s.next_run_at < v_now - throughline._interval(p_silence_ms))
+    or (s.next_check_at < v_now - throughline._interval(p_silence_ms) and s.check_claim_id is null)))
+    and not exists (select from throughline.outbox where task_id = p_task);
+  if v_due then
+    insert into throughline.recovery (task_id, kind, window_key, at, by)
+    values (p_task, 'driver_silent', floor(extract(epoch from v_now) * 1000 / (3 * p_silence_ms))::text, v_now, p_holder) on conflict do nothing;
+    v_due := found;
+  end if;
+  if v_moves + v_judged > 0 or v_due then perform throughline._wake(p_task, v_now); end if;
+  return jsonb_build_object('moves', v_moves, 'judged', v_judged, 'woken', v_due);
+end $$;
+
+-- A worker shows itself, what it offers, and its clock (ms since the epoch) beside the ledger's.
+create or replace function throughline.worker_seen(p_id text, p_offers jsonb, p_queue text, p_clock_ms bigint, p_stopping boolean) returns jsonb language plpgsql as $$
+declare
+  v_skew bigint := p_clock_ms - (extract(epoch from clock_timestamp()) * 1000)::bigint;
+begin
+  insert into throughline.worker (id, offers, task_queue, seen_at, clock_skew_ms, stopping) values (p_id, p_offers, p_queue, throughline.now(), v_skew, p_stopping)
+  on conflict (id) do update set offers = excluded.offers, seen_at = excluded.seen_at, clock_skew_ms = excluded.clock_skew_ms, stopping = excluded.stopping;
+  delete from throughline.worker where seen_at < throughline.now() - interval '1 day';
+  return jsonb_build_object('clock_skew_ms', v_skew);
+end $$;
