@@ -89,7 +89,7 @@ export function messageOf(value: unknown, name: string): string {
   if (message === UNREADABLE) return `${name}: its message cannot be read`;
   if (typeof message === 'string' && message.trim() !== '') return message;
   if (isObject(message)) return previewOf(message);
-  if (message !== undefined && message !== null && message !== '' && typeof message !== 'string') return attempt(() => String(message), `${name}: its message cannot be read`);
+  if (['number', 'boolean', 'bigint', 'symbol'].includes(typeof message)) return String(message);
   return isErrorLike(value) ? `${name} without a message` : previewOf(value);
 }
 

@@ -13,9 +13,10 @@ export const DIGEST_PATHS_MAX = 200;
 const DIGEST_PREFIX_CHARS = 16;
 
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
-const isObject = (value: Json): value is { readonly [key: string]: Json | undefined } => typeof value === 'object' && value !== null && !isList(value);
+type JsonObject = Readonly<Record<string, Json | undefined>>;
+const isObject = (value: Json): value is JsonObject => typeof value === 'object' && value !== null && !isList(value);
 
-const keysOf = (value: { readonly [key: string]: Json | undefined }): string[] =>
+const keysOf = (value: JsonObject): string[] =>
   // By UTF-16 units, as RFC 8785 does: independent of locale and of the order of insertion.
   Object.keys(value)
     .filter((key) => value[key] !== undefined)

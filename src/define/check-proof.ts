@@ -37,20 +37,22 @@ function checkArtifacts(place: Place, proof: Extract<PlanProof, { kind: 'artifac
 
 /** Checks a step's proof. `place` points to the step's option `proof`. Errors: DEFINITION_INVALID. */
 export function checkProof(place: Place, step: PlanStep): void {
-  const proof: PlanProof | null | undefined = step.proof;
+  const proof = step.proof as PlanProof | null | undefined;
   if (typeof proof !== 'object' || proof === null) refuse(place, 'it declares no proof, so its success could only be claimed');
   const isVerdict = proof.kind === 'verdict';
   if (step.kind === 'review' && !isVerdict) refuse(place, `a review is proved by its stored verdict, not by ${shown(proof.kind)}`);
   if (step.kind === 'run' && isVerdict) refuse(place, 'only a review is proved by a verdict');
   switch (proof.kind) {
     case 'artifacts':
-      return checkArtifacts(place, proof);
+      checkArtifacts(place, proof);
+      return;
     case 'record':
-      return checkRecord(place, proof.requires);
+      checkRecord(place, proof.requires);
+      return;
     case 'read_back':
     case 'verdict':
       return;
     default:
-      return refuse(place, `${shown((proof as { kind?: unknown }).kind)} is no kind of proof`);
+      refuse(place, `${shown((proof as { kind?: unknown }).kind)} is no kind of proof`);
   }
 }

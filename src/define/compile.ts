@@ -101,7 +101,7 @@ export function compileStep(place: Place, name: string, spec: AnyStepSpec): Plan
     effects: Object.entries(effects as EffectSpecs).map(([effectName, effectSpec]) => effect(place, effectName, effectSpec)),
     receipt: receipt === undefined ? null : { within_ms: durationMs(place, ['receipt', 'within'], receipt.within, WINDOW), senders: receipt.senders ?? [], inbox: false },
     probe: spec.probe !== undefined,
-    proof: proofOf(at(place, 'proof'), spec.proof as AnyStepSpec['proof'] | undefined),
+    proof: proofOf(at(place, 'proof'), spec.proof),
   };
 }
 

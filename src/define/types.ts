@@ -204,16 +204,21 @@ export interface ReviewSpec<Input, Results, Needs extends string> extends Common
 }
 
 /** The record of a positive review: what later steps get. */
+// eslint-disable-next-line @typescript-eslint/consistent-type-definitions -- an interface is not assignable to Json
 export type ReviewResult = { readonly verdict: 'approved'; readonly by: string; readonly why: string };
 
 /** The natural key of a task: unique per type, for ever. */
 export type DedupeKey = string | { readonly subject: string; readonly action: string; readonly resourceVersion: string };
 
+/** No steps, no effects yet. */
+// eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- exactly what is meant: `keyof` it is never
+type Nothing = Record<never, never>;
+
 type Merge<Done, N extends string, R> = Done & Readonly<Record<N, R>>;
 
 /** The chain that `steps` builds; each call adds a step whose handler knows the results before it. */
 export interface Flow<Input, Done> {
-  step<N extends string, R extends Json, const E extends EffectSpecs = Record<never, never>, Needs extends keyof Done & string = never>(
+  step<N extends string, R extends Json, const E extends EffectSpecs = Nothing, Needs extends keyof Done & string = never>(
     name: N,
     spec: StepSpec<Input, Pick<Done, Needs>, R, E, Needs>,
   ): Flow<Input, Merge<Done, N, R>>;
@@ -230,7 +235,7 @@ export interface TaskSpec<Schema extends z.ZodType, Done> {
   readonly version: number;
   readonly input: Schema;
   readonly dedupeKey?: (input: z.output<Schema>) => DedupeKey | null;
-  readonly steps: (flow: Flow<z.output<Schema>, Record<never, never>>) => Flow<z.output<Schema>, Done>;
+  readonly steps: (flow: Flow<z.output<Schema>, Nothing>) => Flow<z.output<Schema>, Done>;
 }
 
 /** The other side refused: nothing happened, and nothing will for this request. */
