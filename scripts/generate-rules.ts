@@ -51,17 +51,17 @@ function matcher(): string {
   return `-- The one row that decides; an empty one: the machine refuses. Two rows would be an error of the table.
 create or replace function throughline._rule(p_event text, p_from text, f throughline.facts) returns throughline.transition_rule language plpgsql stable as $$
 declare
-  r throughline.transition_rule;
+  v_rule throughline.transition_rule;
   v_found integer := 0;
 begin
-  for r in select * from throughline.transition_rule r where r.event = p_event and r.from_state = p_from
+  for v_rule in select r.* from throughline.transition_rule r where r.event = p_event and r.from_state = p_from
 ${guards.join('\n')}
     limit 2
   loop
     v_found := v_found + 1;
     if v_found > 1 then raise exception 'broken promise: one row decides (% in %)', p_event, p_from using errcode = 'TL001'; end if;
   end loop;
-  return r;
+  return v_rule;
 end $$;
 `;
 }

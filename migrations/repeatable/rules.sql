@@ -871,10 +871,10 @@ on conflict (ordinal) do update set status = excluded.status, quantifier = exclu
 -- The one row that decides; an empty one: the machine refuses. Two rows would be an error of the table.
 create or replace function throughline._rule(p_event text, p_from text, f throughline.facts) returns throughline.transition_rule language plpgsql stable as $$
 declare
-  r throughline.transition_rule;
+  v_rule throughline.transition_rule;
   v_found integer := 0;
 begin
-  for r in select * from throughline.transition_rule r where r.event = p_event and r.from_state = p_from
+  for v_rule in select r.* from throughline.transition_rule r where r.event = p_event and r.from_state = p_from
     and (r.needs is null or r.needs = (f).needs)
     and (r.due is null or r.due = (f).due)
     and (r.open is null or r.open = (f).open)
@@ -904,7 +904,7 @@ begin
     v_found := v_found + 1;
     if v_found > 1 then raise exception 'broken promise: one row decides (% in %)', p_event, p_from using errcode = 'TL001'; end if;
   end loop;
-  return r;
+  return v_rule;
 end $$;
 
 create or replace function throughline._send_permission_ms() returns bigint language sql immutable as $$ select 5000::bigint $$;
