@@ -101,7 +101,7 @@ module.exports = {
       comment: 'An import that does not resolve is checked by no other rule. Types that only @types brings are the compiler\'s to find.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, dependencyTypesNot: ['type-only'] },
+      to: { couldNotResolve: true, pathNot: '^(mdast|hast|unist)$' },
     },
   ],
   options: {

@@ -11,7 +11,7 @@ import { ThroughlineError } from '../errors.ts';
 import { endProcess, identify } from './identity.ts';
 import type { SystemUser } from './place.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
-import { ServerProcess } from './server-process.ts';
+import { POSTGRES_STOP, ServerProcess } from './server-process.ts';
 
 const run = promisify(execFile);
 
@@ -19,13 +19,6 @@ const MAJOR = '18';
 const USER = 'throughline';
 const DATABASE = 'throughline';
 const READY_WITHIN_MS = 60_000;
-
-/** Fast shutdown, then immediate shutdown (recovers at the next start), then the hard end. */
-export const POSTGRES_STOP = [
-  ['SIGINT', 20_000],
-  ['SIGQUIT', 5_000],
-  ['SIGKILL', 5_000],
-] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
 
 export interface PostgresOptions {
   /** The cluster is its subfolder `data`; `user` must be able to enter this folder. */

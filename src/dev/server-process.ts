@@ -18,6 +18,21 @@ import { endProcess, identify, type ProcessIdentity } from './identity.ts';
 const SCRIPT =
   '( ( read -r _ <&3 || kill -s INT $$ ) </dev/null >/dev/null 2>&1 & ) ; exec 3<&- ; exec "$@"';
 
+/** How a server is stopped: each signal in turn, with the milliseconds that it is given. */
+export type StopLadder = readonly (readonly [signal: NodeJS.Signals, wait_ms: number])[];
+
+/** Fast shutdown, then immediate shutdown (recovers at the next start), then the hard end. */
+export const POSTGRES_STOP: StopLadder = [
+  ['SIGINT', 20_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+];
+
+export const TEMPORAL_STOP: StopLadder = [
+  ['SIGINT', 10_000],
+  ['SIGKILL', 5_000],
+];
+
 /** The lines of a log that an error shows. */
 const TAIL_LINES_MAX = 12;
 
@@ -94,7 +109,7 @@ export class ServerProcess {
   }
 
   /** Stops by the ladder of signals and waiting times; idempotent. Resolves when the process is gone. */
-  async stop(ladder: readonly (readonly [NodeJS.Signals, number])[]): Promise<void> {
+  async stop(ladder: StopLadder): Promise<void> {
     await endProcess(this.identity, ladder);
     this.#watcher.end('stopped\n');
   }

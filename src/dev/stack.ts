@@ -12,11 +12,10 @@ import type { Log } from './log.ts';
 import { canEnter, postgresUser, readablePlace, type SystemUser } from './place.ts';
 import { choosePort } from './ports.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
-import { POSTGRES_STOP, startPostgres, usePostgres, type Postgres } from './postgres.ts';
+import { startPostgres, usePostgres, type Postgres } from './postgres.ts';
 import { lockFolder, readRecord, writeRecord, type StackRecord } from './record.ts';
-import type { ServerProcess } from './server-process.ts';
+import { POSTGRES_STOP, TEMPORAL_STOP, type ServerProcess } from './server-process.ts';
 import { findTemporal } from './temporal-binary.ts';
-import { TEMPORAL_STOP, startTemporal, useTemporal } from './temporal-server.ts';
 
 /** Another program may take a chosen port before the server does; then new ones are chosen. */
 const START_TRIES_MAX = 3;
@@ -217,6 +216,7 @@ class Starter {
     const env = this.#options.env ?? process.env;
     const { temporalAddress, temporalNamespace: namespace } = readConfig(env);
     if (temporalAddress !== undefined) {
+      const { useTemporal } = await import('./temporal-server.ts');
       await useTemporal(temporalAddress, namespace, env);
       return { address: temporalAddress, namespace, uiUrl: undefined, started_ms: performance.now() - this.#begun };
     }
@@ -239,6 +239,8 @@ class Starter {
       temporalMetrics: await this.#port('temporalMetrics', undefined),
       temporalHttp: await this.#port('temporalHttp', undefined),
     };
+    // Loaded here: the SDK takes a second, which a stack without Temporal need not wait for.
+    const { startTemporal } = await import('./temporal-server.ts');
     await startTemporal({
       binary,
       dir: this.#dir,

@@ -4,15 +4,10 @@ import { Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { ThroughlineError } from '../errors.ts';
 import { SEARCH_ATTRIBUTES, registerSearchAttributes } from './search-attributes.ts';
-import { ServerProcess } from './server-process.ts';
+import { ServerProcess, TEMPORAL_STOP } from './server-process.ts';
 
 const READY_WITHIN_MS = 60_000;
 const CONNECT_WITHIN_MS = 10_000;
-
-export const TEMPORAL_STOP = [
-  ['SIGINT', 10_000],
-  ['SIGKILL', 5_000],
-] as const satisfies readonly (readonly [NodeJS.Signals, number])[];
 
 export interface TemporalPorts {
   /** gRPC, for clients and workers. */
