@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import type { HandlerSet } from '../define/definition.ts';
+import type { ReviewAnswer } from '../define/types.ts';
+import type { Json } from '../define/json.ts';
+import { storable } from '../define/storable.ts';
+import { ThroughlineError } from '../errors.ts';
+import type { Claimed, SettleRow, Stored } from '../ledger/index.ts';
+import { LIMITS } from '../state/index.ts';
+import type { PlanStep, Stage } from '../state/index.ts';
+import { runCheck } from './check.ts';
+import { createContext } from './context.ts';
+import { CLAIM_PATIENCE_MS, definitionKey, RECORD_PATIENCE_MS } from './deps.ts';
+import type { ActivityDeps } from './deps.ts';
+import { failureRow } from './failure.ts';
+import { Lease } from './lease.ts';
+import { AttemptStop } from './stops.ts';
+import { readThrown } from './thrown.ts';
+import type { ActivityAnswer, StepInput } from './types.ts';
+
+/** A handler whose signal was aborted may end by itself for this long before its attempt is settled without it. */
+const TIMEOUT_GRACE_MS = 1_000;
+
+type Ending = Pick<SettleRow, 'how' | 'result' | 'error' | 'retryable' | 'retry_after_ms' | 'review'>;
+
+/** One attempt of a step: claim → handler → settle, and the first look at its proof. */
+export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat: () => void): Promise<ActivityAnswer> {
+  const definition = deps.definitions.get(definitionKey(input.type, input.version));
+  const handlers = definition?.steps.get(input.step);
+  const plan = definition?.plan.steps.find((step) => step.name === input.step);
+  if (handlers === undefined || plan === undefined) return { outcome: 'no_handler', ms: 0, view: null };
+  if (deps.shutdown.aborted) return { outcome: 'not_yet', ms: 500, view: null };
+
+  const claim = randomUUID();
+  const claimed = await deps.door.stepClaim(input.task, input.step, claim, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
+  if ('refused' in claimed) {
+    switch (claimed.refused) {
+      case 'held':
+        return { outcome: 'held', ms: claimed.held_ms, view: claimed.view };
+      case 'not_yet':
+        return { outcome: 'not_yet', ms: claimed.not_yet_ms, view: claimed.view };
+      case 'settled':
+      case 'no_rule':
+        return { outcome: 'settled', ms: 0, view: claimed.view };
+    }
+  }
+  const log = deps.log.child({ task: input.task, step: input.step, attempt: claimed.attempt, epoch: claimed.epoch });
+  log.debug('claimed');
+  const ending = await new Attempt(deps, input, claim, claimed, handlers, plan).run(heartbeat);
+  if (ending === null) {
+    log.warn('the claim was lost; the ledger is asked what holds');
+    return { outcome: 'settled', ms: 0, view: await deps.door.taskLook(input.task, 'attempt', { patienceMs: RECORD_PATIENCE_MS }) };
+  }
+  const answer = await deps.door.stepSettle(input.task, input.step, { claim, epoch: claimed.epoch, holder: deps.holder, ...ending }, { patienceMs: RECORD_PATIENCE_MS });
+  log.debug({ how: ending.how, category: ending.error?.category }, 'settled');
+  const due = answer.view.steps.find((step) => step.name === input.step);
+  if (due?.state === 'completed' && due.next?.in_ms === 0 && !deps.shutdown.aborted) return runCheck(deps, input);
+  return { outcome: 'settled', ms: 0, view: answer.view };
+}
+
+class Attempt {
+  readonly #deps: ActivityDeps;
+  readonly #input: StepInput;
+  readonly #claim: string;
+  readonly #claimed: Claimed;
+  readonly #handlers: HandlerSet;
+  readonly #plan: PlanStep;
+  readonly #abort = new AbortController();
+  #stopped: AttemptStop | null = null;
+  #endNow: (stop: AttemptStop) => void = () => undefined;
+
+  constructor(deps: ActivityDeps, input: StepInput, claim: string, claimed: Claimed, handlers: HandlerSet, plan: PlanStep) {
+    this.#deps = deps;
+    this.#input = input;
+    this.#claim = claim;
+    this.#claimed = claimed;
+    this.#handlers = handlers;
+    this.#plan = plan;
+  }
+
+  /** How the attempt ended; null: the claim is not ours any more, there is nothing to settle. */
+  async run(heartbeat: () => void): Promise<Ending | null> {
+    const { task, step } = this.#input;
+    const endedNow = new Promise<AttemptStop>((resolve) => {
+      this.#endNow = resolve;
+    });
+    const lease = new Lease(
+      this.#deps.door,
+      { task, step, claim: this.#claim, leaseMs: this.#claimed.lease_ms, holder: this.#deps.holder },
+      {
+        renewed: heartbeat,
+        cancelAsked: () => this.#stop(new AttemptStop('boundary', 'a cancel was asked')),
+        lost: (epoch) => this.#endNow(this.#stop(new AttemptStop('fenced', `claim of epoch ${String(this.#claimed.epoch)} meets epoch ${String(epoch)}`))),
+      },
+    );
+    const deadline = this.#stopAfter(this.#plan.timeout_ms, TIMEOUT_GRACE_MS, () => new AttemptStop('timeout', `the attempt took longer than ${String(this.#plan.timeout_ms)} ms`));
+    let grace: NodeJS.Timeout | undefined;
+    const onShutdown = (): void => {
+      const stop = this.#stop(new AttemptStop('shutdown', 'the worker shuts down'));
+      grace = setTimeout(() => this.#endNow(stop), this.#deps.shutdownGraceMs);
+    };
+    this.#deps.shutdown.addEventListener('abort', onShutdown, { once: true });
+    if (this.#deps.shutdown.aborted) onShutdown();
+    try {
+      const handled = this.#handle();
+      // An attempt that was settled without its handler must not become an unhandled rejection later.
+      handled.catch(() => undefined);
+      const ending = await Promise.race([handled, endedNow]);
+      return ending instanceof AttemptStop ? this.#endingOf(ending) : ending;
+    } catch (thrown) {
+      return this.#endingOf(thrown);
+    } finally {
+      lease.stop();
+      clearTimeout(deadline.first);
+      clearTimeout(deadline.second);
+      clearTimeout(grace);
+      this.#deps.shutdown.removeEventListener('abort', onShutdown);
+    }
+  }
+
+  #stop(stop: AttemptStop): AttemptStop {
+    this.#stopped ??= stop;
+    this.#abort.abort(this.#stopped);
+    return this.#stopped;
+  }
+
+  #stopAfter(ms: number, graceMs: number, why: () => AttemptStop): { first: NodeJS.Timeout; second: NodeJS.Timeout | undefined } {
+    const timers: { first: NodeJS.Timeout; second: NodeJS.Timeout | undefined } = {
+      first: setTimeout(() => {
+        const stop = this.#stop(why());
+        timers.second = setTimeout(() => this.#endNow(stop), graceMs);
+      }, ms),
+      second: undefined,
+    };
+    return timers;
+  }
+
+  async #handle(): Promise<Ending | null> {
+    const { task, step } = this.#input;
+    const handlers = this.#handlers;
+    const context = createContext({
+      deps: this.#deps, task, step, claim: this.#claim, claimed: this.#claimed, plan: this.#plan, parseResult: handlers.parseResult, signal: this.#abort.signal,
+      stop: (stop) => this.#stop(stop),
+    });
+    if (handlers.kind === 'review') return { how: 'review', review: reviewOf(await handlers.run(context)) };
+    const returned = await handlers.run(context);
+    // A handler that swallowed a lost answer or a lost claim has not made it come back.
+    if (this.#stopped?.kind === 'lost' || this.#stopped?.kind === 'fenced') return this.#endingOf(this.#stopped);
+    return { how: this.#plan.receipt === null ? 'done' : 'submitted', result: handlers.parseResult(returned) as Stored };
+  }
+
+  #endingOf(thrown: unknown): Ending | null {
+    const stop = this.#stopped;
+    switch (stop?.kind) {
+      case 'fenced':
+        return null;
+      case 'boundary':
+        return { how: 'boundary' };
+      case 'shutdown':
+        return { how: 'release' };
+      case 'lost':
+        return this.#failed('lost', stop.cause ?? stop, 'receive');
+      case 'timeout':
+        return this.#failed('failed', new DOMException(stop.message, 'TimeoutError'), 'execute');
+      case undefined:
+        return this.#failed('failed', thrown, 'execute');
+    }
+  }
+
+  #failed(how: 'failed' | 'lost', thrown: unknown, stage: Stage): Ending {
+    const { row, classified } = failureRow(readThrown(thrown), stage);
+    return { how, error: row, retryable: classified.retryable, ...(classified.retryAfterMs === null ? {} : { retry_after_ms: classified.retryAfterMs }) };
+  }
+}
+
+function reviewOf(answer: ReviewAnswer): NonNullable<SettleRow['review']> {
+  const words = 'ask' in answer ? '' : 'approve' in answer ? answer.approve : answer.reject;
+  if (typeof words !== 'string' || words.length > LIMITS.why_chars_max) throw new ThroughlineError('RESULT_TOO_LARGE', { path: '/review', limit: LIMITS.why_chars_max });
+  const stored: Json = storable(answer.note ?? null, '/review/note', LIMITS.result_bytes_max);
+  const note = { note: stored as Stored };
+  if ('ask' in answer) return note;
+  return { ...note, decision: { verdict: 'approve' in answer ? 'approved' : 'rejected', by: 'automatic-checks', why: storable(words, '/review/why', LIMITS.why_chars_max * 6) as string } };
+}

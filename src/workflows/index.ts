@@ -1,0 +1,1 @@
+export { task } from './task.ts';

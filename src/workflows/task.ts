@@ -1,0 +1,174 @@
+/**
+ * The life of one task: ask the ledger what is due, do it, ask again. Every decision that must survive is in
+ * the ledger, so that any run can be replaced by another; here are only waiting, timers and fan-out.
+ */
+import {
+  allHandlersFinished, ApplicationFailure, CancellationScope, CancelledFailure, condition, continueAsNew, isCancellation, log, proxyActivities, setCurrentDetails, setHandler,
+  setWorkflowOptions, sleep, upsertSearchAttributes, workflowInfo,
+} from '@temporalio/workflow';
+import type { TaskActivities } from '../activities/types.ts';
+import { LIMITS } from '../state/limits.ts';
+import type { StepView, View } from '../state/view.ts';
+import { activityOptions, ledgerActivityOptions } from './options.ts';
+import { cancelSignal, cancelUpdate, driveSignal, searchAttributeNames, statusQuery } from './messages.ts';
+import type { TaskInput, TaskOutcome } from './messages.ts';
+import { detailsOf } from './details.ts';
+import { searchAttribute } from './search-attributes.ts';
+
+/** An activity that failed for good is asked about again after this long; the ledger decides what then. */
+const AGAIN_MS = 5_000;
+/** No worker offers the type and version: the step stays queued, and is offered again. */
+const NO_HANDLER_MS = 2_000;
+
+const { look, cancel, enqueue, requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions);
+
+setWorkflowOptions({ failureExceptionTypes: [Error] }, task);
+export async function task(input: TaskInput): Promise<TaskOutcome> {
+  let view: View | null = input.view ?? null;
+  let dirty = view === null;
+  let cancelRequested = false;
+  let signals = 0;
+  let shown = '';
+  const asked: { id: string; by: string; why: string; step?: string }[] = [];
+  /** Activities of this run by what they do: `step/attempt/epoch` or `step/check/number`. */
+  const running = new Set<string>();
+  /** The next time at which something may be due, ms since the epoch of this workflow's clock. */
+  const notBefore = new Map<string, number>();
+  const { runId, workflowId } = workflowInfo();
+  let id = input.task ?? (workflowId.startsWith('task/') && input.type === undefined ? workflowId.slice('task/'.length) : '');
+
+  setHandler(driveSignal, () => {
+    signals += 1;
+    dirty = true;
+  });
+  setHandler(cancelSignal, (message) => {
+    signals += 1;
+    const { id: cancelId = `signal/${runId}/${String(signals)}`, by = 'temporal', why = 'cancel signal', step } = message ?? {};
+    asked.push({ id: cancelId, by, why, ...(step === undefined ? {} : { step }) });
+  });
+  setHandler(cancelUpdate, async (message) => {
+    await condition(() => id !== '');
+    const answer = await CancellationScope.nonCancellable(() => cancel({ ...message, task: id }));
+    dirty = true;
+    return { id: answer.id, verdict: answer.verdict, steps: answer.steps.map(({ step, found, state, verdict, reason }) => ({ step, found, state, verdict, reason })) };
+  });
+  setHandler(statusQuery, () => view);
+
+  // Temporal's own "request cancellation" is a cancel like any other: it decides nothing here.
+  CancellationScope.current().cancelRequested.catch(() => {
+    cancelRequested = true;
+    asked.push({ id: `temporal/${runId}`, by: 'temporal', why: 'cancellation was requested in Temporal' });
+  });
+
+  const integrate = (next: View | null): void => {
+    if (next === null || (view !== null && next.seq < view.seq)) return;
+    view = next;
+    setCurrentDetails(detailsOf(next));
+    if (input.searchAttributes === true && shown !== next.status && (shown !== '' || next.status !== 'queued')) {
+      upsertSearchAttributes([searchAttribute(searchAttributeNames.state, next.status), searchAttribute(searchAttributeNames.reason, next.reason)]);
+    }
+    shown = next.status;
+  };
+
+  const start = (step: StepView, what: 'attempt' | 'check', key: string, current: View): void => {
+    running.add(key);
+    const activities = proxyActivities<TaskActivities>(activityOptions(step, what));
+    const work = { task: id, type: current.type, version: current.version, step: step.name };
+    void (what === 'attempt' ? activities.attempt(work) : activities.check(work)).then(
+      (answer) => {
+        running.delete(key);
+        const wait = answer.outcome === 'no_handler' ? NO_HANDLER_MS : answer.ms;
+        if (answer.outcome !== 'settled') notBefore.set(step.name, Date.now() + wait);
+        if (answer.view === null || answer.outcome === 'no_handler') return;
+        integrate(answer.view);
+      },
+      (error: unknown) => {
+        // Only what Temporal gives up on comes here (a coded refusal, a worker that vanished beyond its timeouts).
+        running.delete(key);
+        notBefore.set(step.name, Date.now() + AGAIN_MS);
+        log.warn('an activity ended without an answer; the ledger is asked', { step: step.name, error: String(error) });
+        dirty = true;
+      },
+    );
+  };
+
+  /** Starts what is due now; returns the wait in ms until something else is, or null if nothing is planned. */
+  const act = (current: View): number | null => {
+    let wait: number | null = null;
+    const now = Date.now();
+    for (const step of current.steps) {
+      const { next } = step;
+      if (next === undefined) continue;
+      const key = next.do === 'check' ? `${step.name}/check/${String(next.check_no)}` : `${step.name}/attempt/${String(step.epoch)}`;
+      // A lease that this run's own attempt holds needs no watching: the attempt answers, or the sweeper does.
+      if (next.do === 'watch' && [...running].some((other) => other.startsWith(`${step.name}/attempt/`))) continue;
+      if (running.has(key)) continue;
+      const due = Math.max(readAt + next.in_ms, notBefore.get(step.name) ?? 0);
+      if (due > now) wait = Math.min(wait ?? Infinity, due - now);
+      else if (next.do === 'watch') dirty = true;
+      else start(step, next.do, key, current);
+    }
+    return wait;
+  };
+
+  let readAt = Date.now();
+  const drive = async (): Promise<View> => {
+    if (id === '') {
+      if (input.type === undefined || input.key === undefined) throw ApplicationFailure.nonRetryable('start this workflow with {task} or with {type, key, input}', 'INPUT_INVALID');
+      id = (await enqueue({ type: input.type, key: input.key, input: input.input, ...(input.version === undefined ? {} : { version: input.version }) })).task;
+    }
+    for (;;) {
+      for (const message of asked.splice(0)) {
+        await cancel({ ...message, task: id });
+        dirty = true;
+      }
+      const seen: View | null = view;
+      if (dirty || seen === null) {
+        dirty = false;
+        integrate(await look({ task: id }));
+        readAt = Date.now();
+        continue;
+      }
+      if (seen.at_rest) {
+        // The last read was at rest, and nobody has woken us since: only then does the run end.
+        if (allHandlersFinished()) return seen;
+        await condition(allHandlersFinished);
+        continue;
+      }
+      const wait = act(seen);
+      const changed = (): boolean => dirty || asked.length > 0 || view !== seen;
+      if (changed()) {
+        if (dirty) await sleep(1);
+        continue;
+      }
+      if (running.size === 0 && (signals >= LIMITS.signals_per_run_max || workflowInfo().historyLength >= LIMITS.history_events_max || workflowInfo().continueAsNewSuggested)) {
+        await condition(allHandlersFinished);
+        await continueAsNew<typeof task>({ task: id, ...(input.searchAttributes === undefined ? {} : { searchAttributes: input.searchAttributes }) });
+      }
+      if (wait === null) {
+        const size = running.size;
+        await condition(() => changed() || running.size < size);
+      } else {
+        const size = running.size;
+        const timely = await condition(() => changed() || running.size < size, wait, { summary: 'until something is due' });
+        if (!timely) dirty = true;
+      }
+      if (view !== seen) readAt = Date.now();
+    }
+  };
+
+  const rest = await CancellationScope.nonCancellable(drive);
+  const outcome: TaskOutcome = { task: id, status: rest.status, reason: rest.reason, seq: rest.seq };
+  if (rest.status === 'dead') throw ApplicationFailure.create({ message: `${rest.held_by ?? 'a step'} is dead: ${rest.reason}`, type: rest.reason, nonRetryable: true, details: [outcome] });
+  if (rest.status === 'cancelled') {
+    // A run closes as Canceled only if Temporal's own cancellation was requested, which it can't do itself.
+    if (!cancelRequested) {
+      await CancellationScope.nonCancellable(() => requestClose()).catch((error: unknown) => {
+        if (!isCancellation(error)) throw error;
+      });
+      await CancellationScope.nonCancellable(() => condition(() => cancelRequested, '10s'));
+    }
+    throw new CancelledFailure(`cancelled: ${rest.reason}`, [outcome]);
+  }
+  return outcome;
+}
