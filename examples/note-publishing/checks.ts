@@ -1,7 +1,6 @@
 /** The automatic review: what every note has to be before anybody publishes it. */
+import type { BrokenCode, NoteFacts } from './facts.ts';
 import { NOTE_LIMITS } from './note.ts';
-import type { BrokenCode } from './pictures.ts';
-import type { NoteFacts } from './render.ts';
 
 export type FindingCode = BrokenCode | 'empty_body' | 'link_not_web' | 'picture_undescribed' | 'title_long' | 'raw_html_dropped';
 

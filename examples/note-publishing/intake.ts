@@ -55,7 +55,7 @@ export async function startIntake(options: IntakeOptions): Promise<RunningIntake
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
       const path = issue?.path.map(String).join('.') ?? '';
-      const limit = issue !== undefined && issue.code === 'too_big' ? { limit: String(issue.maximum) } : {};
+      const limit = issue?.code === 'too_big' ? { limit: String(issue.maximum) } : {};
       return reply.code(400).send({ code: 'invalid_receipt', message: issue?.message ?? 'invalid', path, ...limit });
     }
     try {

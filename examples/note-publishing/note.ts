@@ -10,6 +10,8 @@ export const NOTE_LIMITS = {
   title_chars_max: 200,
   tags_max: 20,
   links_max: 200,
+  /** A longer link is cut in the facts; the sanitized HTML keeps it. */
+  link_chars_max: 500,
   pictures_max: 20,
   picture_bytes_max: 8 * 1024 * 1024,
   picture_pixels_max: 40_000_000,

@@ -1,30 +1,8 @@
 /** Pictures of a note: found, checked and made fit for the web. */
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
+import type { BrokenPicture, RenderedPicture } from './facts.ts';
 import { NOTE_LIMITS, NoteError, locatePicture, readBounded } from './note.ts';
-
-/** A picture as it will be uploaded. */
-export interface RenderedPicture {
-  /** Names the picture within the note, from its place and file name: `2-tide-curve`. */
-  readonly item: string;
-  /** As the note refers to it, relative to the note. */
-  readonly path: string;
-  /** Stands in the HTML until the picture has a URL. */
-  readonly placeholder: string;
-  readonly contentType: 'image/jpeg' | 'image/png' | 'image/webp';
-  readonly width: number;
-  readonly height: number;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-export type BrokenCode = 'picture_missing' | 'picture_outside_note' | 'picture_remote' | 'picture_unreadable';
-
-/** A picture that can't be published; the review names it. */
-export interface BrokenPicture {
-  readonly path: string;
-  readonly code: BrokenCode;
-}
 
 const FORMATS = { jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp' } as const;
 type Format = keyof typeof FORMATS;

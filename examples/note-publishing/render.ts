@@ -11,27 +11,10 @@ import remarkParse from 'remark-parse';
 import remarkRehype from 'remark-rehype';
 import { unified } from 'unified';
 import { visit } from 'unist-util-visit';
+import type { BrokenPicture, NoteFacts, RenderedPicture } from './facts.ts';
 import { NOTE_LIMITS, NoteError, parseFrontMatter, readNote } from './note.ts';
 import type { FrontMatter } from './note.ts';
 import { renderPicture } from './pictures.ts';
-import type { BrokenPicture, RenderedPicture } from './pictures.ts';
-
-/** What is known of a rendered note beside its bytes: small, plain JSON, what the review looks at. */
-export interface NoteFacts {
-  readonly frontMatter: FrontMatter;
-  /** Characters of text in the body, white space and markup apart. */
-  readonly textChars: number;
-  readonly pictures: readonly RenderedPicture[];
-  readonly broken: readonly BrokenPicture[];
-  /** Paths of pictures without a description. */
-  readonly undescribed: readonly string[];
-  /** Targets of links as written, fragments of the note itself apart. */
-  readonly links: readonly string[];
-  /** Pieces of raw HTML in the Markdown; none of them is in the result. */
-  readonly rawHtml: number;
-  readonly htmlBytes: number;
-  readonly htmlSha256: string;
-}
 
 export interface RenderedNote {
   readonly facts: NoteFacts;
@@ -126,8 +109,8 @@ function readFrontMatter(tree: MarkdownRoot, name: string): FrontMatter {
 /** The tree as the author wrote it and the tree that is safe to publish; raw HTML is in neither. */
 async function toHtmlTree(tree: MarkdownRoot, language: string): Promise<{ written: HtmlRoot; safe: HtmlRoot }> {
   const footnoteLabel = language.startsWith('zh') ? '脚注' : 'Footnotes';
-  const written = (await unified().use(remarkRehype, { footnoteLabel }).run(tree)) as HtmlRoot;
-  const safe = (await unified().use(rehypeSanitize, schema).run(structuredClone(written))) as HtmlRoot;
+  const written = await unified().use(remarkRehype, { footnoteLabel }).run(tree);
+  const safe = await unified().use(rehypeSanitize, schema).run(structuredClone(written));
   return { written, safe };
 }
 
@@ -135,7 +118,7 @@ function collectLinks(tree: HtmlRoot): string[] {
   const links: string[] = [];
   visit(tree, 'element', (element: Element) => {
     const href = element.tagName === 'a' ? element.properties['href'] : undefined;
-    if (typeof href === 'string' && !href.startsWith('#')) links.push(href.slice(0, 2_000));
+    if (typeof href === 'string' && !href.startsWith('#')) links.push(href.slice(0, NOTE_LIMITS.link_chars_max));
   });
   return [...new Set(links)];
 }
@@ -199,7 +182,7 @@ function placeholders(tree: HtmlRoot, byPath: ReadonlyMap<string, RenderedPictur
 function countText(tree: HtmlRoot): number {
   let chars = 0;
   visit(tree, 'text', (node) => {
-    chars += [...node.value.replace(/\s+/gu, '')].length;
+    chars += node.value.replace(/\s+/gu, '').length;
   });
   return chars;
 }

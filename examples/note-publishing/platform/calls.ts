@@ -96,7 +96,7 @@ export async function handle(
   }
   if (late !== undefined) await wait(late.ms);
   if (silent !== null) return dropCall(reply, silent);
-  if ('headers' in answer && answer.headers !== undefined) void reply.headers(answer.headers);
+  if ('headers' in answer) void reply.headers(answer.headers);
   return reply.code(answer.status).send(answer.body);
 }
 

@@ -19,7 +19,7 @@ export class Journal<Line> {
     const end = existing.lastIndexOf(0x0a) + 1;
     const lines = existing.subarray(0, end).toString('utf8').split('\n').slice(0, -1);
     lines.forEach((text, index) => {
-      options.replay(parse<Line>(text, file, index + 1));
+      options.replay(parse(text, file, index + 1) as Line);
     });
     this.#fd = openSync(file, 'a');
     this.#sync = options.sync;
@@ -50,9 +50,9 @@ export function syncFolder(folder: string): void {
   }
 }
 
-function parse<Line>(text: string, file: string, number: number): Line {
+function parse(text: string, file: string, number: number): unknown {
   try {
-    return JSON.parse(text) as Line;
+    return JSON.parse(text) as unknown;
   } catch (error) {
     throw new Error(`${file} line ${number} is not JSON; the platform doesn't start on a damaged journal`, {
       cause: error,

@@ -51,14 +51,15 @@ export function pictureRoutes(app: FastifyInstance, platform: Platform): void {
     ),
   );
 
-  app.get<{ Params: { id: string } }>('/pictures/:id', (request, reply) =>
-    handle(platform, 'read_picture', request, reply, null, (call) => {
-      const picture = store.pictures.get(request.params.id);
+  app.get<{ Params: { id: string } }>('/pictures/:id', (request, reply) => {
+    const picture = store.pictures.get(request.params.id);
+    const read = (call: Call): Answer => {
       if (picture === undefined || !visible(picture, call)) return notFound('picture');
       const headers = { 'content-type': picture.contentType, [HEADERS.digest]: picture.sha256 };
       return { did: 'read', status: 200, body: store.readPictureBytes(picture), headers, externalId: picture.id };
-    }, of(store.pictures.get(request.params.id))),
-  );
+    };
+    return handle(platform, 'read_picture', request, reply, null, read, of(picture));
+  });
 }
 
 /** `POST /posts`, `GET /posts?task=&step=`, `GET /posts/:id`, `DELETE /posts/:id`. */
@@ -66,7 +67,8 @@ export function postRoutes(app: FastifyInstance, platform: Platform): void {
   const { store } = platform;
   app.post('/posts', { bodyLimit: PLATFORM_LIMITS.post_bytes_max }, (request, reply) => {
     const parsed = newPostSchema.safeParse(request.body);
-    const digest = sha256(JSON.stringify(parsed.data ?? null));
+    // Where receipts go is no part of what is published: a caller that moved may still repeat its request.
+    const digest = sha256(JSON.stringify({ ...parsed.data, callbackUrl: null }));
     return handle(platform, 'publish_post', request, reply, digest, (call) => {
       if (!parsed.success) {
         const issue = parsed.error.issues[0];
@@ -89,13 +91,15 @@ export function postRoutes(app: FastifyInstance, platform: Platform): void {
     ),
   );
 
-  app.get<{ Params: { id: string } }>('/posts/:id', (request, reply) =>
-    handle(platform, 'read_post', request, reply, null, (call) => {
-      const post = store.posts.get(request.params.id);
+  app.get<{ Params: { id: string } }>('/posts/:id', (request, reply) => {
+    const { id } = request.params;
+    const read = (call: Call): Answer => {
+      const post = store.posts.get(id);
       if (post === undefined || !visible(post, call)) return notFound('post');
       return { did: 'read', status: 200, body: store.view(post, call.now), externalId: post.id };
-    }, of(store.posts.get(request.params.id))),
-  );
+    };
+    return handle(platform, 'read_post', request, reply, null, read, of(store.posts.get(id)));
+  });
 
   app.delete<{ Params: { id: string } }>('/posts/:id', (request, reply) =>
     handle(platform, 'withdraw_post', request, reply, request.params.id, (call) => {
