@@ -1,0 +1,97 @@
+/** docker-compose.yml can't be started everywhere; that it is right in form and hangs together is checked here. */
+import { describe, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { parse } from 'yaml';
+import { SEARCH_ATTRIBUTES } from '../src/dev/search-attributes.ts';
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly configs?: readonly { readonly source: string; readonly target: string }[];
+  readonly healthcheck?: object;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly configs: Readonly<Record<string, { readonly content: string }>>;
+}
+
+const text = readFileSync('docker-compose.yml', 'utf8');
+const compose = parse(text) as Compose;
+const services = Object.entries(compose.services);
+
+/** True if the compose schema accepts it; the errors otherwise. */
+function check(value: unknown): unknown {
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
+  formats.default(ajv);
+  const validate = ajv.compile(JSON.parse(readFileSync('test/fixtures/compose-spec.json', 'utf8')) as object);
+  return validate(value) ? true : validate.errors;
+}
+
+describe('docker-compose.yml', () => {
+  test('fits the compose schema, which does refuse a wrong file', () => {
+    expect(check(compose)).toBe(true);
+    expect(check({ ...compose, services: { postgres: { image: 5, prots: [] } } })).not.toBe(true);
+  });
+
+  test.each(services)('%s has an image pinned to a release', (_, { image }) => {
+    expect(image).toMatch(/^[a-z0-9./-]+:\d+\.\d+(\.\d+)?$/);
+  });
+
+  test('brings Postgres, Temporal of one version with its tools, and the web UI', () => {
+    const images = services.map(([, { image }]) => image);
+    const version = (name: string): string[] => images.filter((image) => image.startsWith(`${name}:`)).map((image) => image.split(':')[1] ?? '');
+    expect(version('postgres').map((tag) => tag.split('.')[0])).toEqual(['18']);
+    expect(new Set([...version('temporalio/server'), ...version('temporalio/admin-tools')]).size).toBe(1);
+    expect(version('temporalio/ui')).toHaveLength(1);
+  });
+
+  test.each(services)('%s waits only for services that exist and can say that they are ready', (_, { depends_on = {} }) => {
+    for (const [name, { condition }] of Object.entries(depends_on)) {
+      const needed = compose.services[name];
+      expect(needed).toBeDefined();
+      if (condition === 'service_healthy') expect(needed?.healthcheck).toBeDefined();
+      else expect([condition, needed?.command]).toEqual(['service_completed_successfully', expect.anything()]);
+    }
+  });
+
+  test('uses every volume and config that it declares, and no other', () => {
+    const volumes = services.flatMap(([, { volumes: used = [] }]) => used.map((volume) => volume.split(':')[0]));
+    const configs = services.flatMap(([, { configs: used = [] }]) => used.map(({ source }) => source));
+    expect(new Set(volumes)).toEqual(new Set(Object.keys(compose.volumes)));
+    expect(new Set(configs)).toEqual(new Set(Object.keys(compose.configs)));
+  });
+
+  test('opens its ports to this machine only, at the addresses that its head names', () => {
+    const ports = services.flatMap(([, service]) => service.ports ?? []);
+    expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
+    const published = ports.map((port) => port.split(':').slice(0, 2).join(':'));
+    for (const address of ['127.0.0.1:5432', '127.0.0.1:7233', '127.0.0.1:8233']) {
+      expect(published).toContain(address);
+      expect(text.split('\nname:')[0]).toContain(address);
+    }
+  });
+
+  test('registers the search attributes that the workers set', () => {
+    const script = compose.configs['temporal-namespace']?.content;
+    for (const name of SEARCH_ATTRIBUTES) expect(script).toContain(name);
+  });
+
+  const scripts = services.flatMap(([, { configs = [] }]) => configs.filter(({ target }) => target.endsWith('.sh')).map(({ source }) => source));
+  test.each(scripts)('%s is a script that a shell can read', (name) => {
+    const content = compose.configs[name]?.content ?? '';
+    expect(content).not.toBe('');
+    // In a compose file a dollar of the shell is written twice; a single one would be replaced by compose.
+    expect(content.replaceAll('$$', '')).not.toContain('$');
+    const { status, stderr } = spawnSync('sh', ['-n'], { input: content.replaceAll('$$', '$'), encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+});
