@@ -48,7 +48,7 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const ending = await new Attempt(deps, input, claim, claimed, handlers, plan).run(heartbeat);
   if (ending === null) {
     log.warn('the claim was lost; the ledger is asked what holds');
-    return { outcome: 'settled', ms: 0, view: await deps.door.taskLook(input.task, 'attempt', { patienceMs: RECORD_PATIENCE_MS }) };
+    return { outcome: 'settled', ms: 0, view: await deps.door.taskLook(input.task, null, { patienceMs: RECORD_PATIENCE_MS }) };
   }
   const answer = await deps.door.stepSettle(input.task, input.step, { claim, epoch: claimed.epoch, holder: deps.holder, ...ending }, { patienceMs: RECORD_PATIENCE_MS });
   log.debug({ how: ending.how, category: ending.error?.category }, 'settled');

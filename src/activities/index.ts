@@ -9,6 +9,7 @@ import { CLAIM_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
 import type { TaskActivities } from './types.ts';
 import type { Json } from '../define/json.ts';
+import { checkedAction } from '../ledger/index.ts';
 import type { Stored } from '../ledger/index.ts';
 
 export type { ActivityDeps } from './deps.ts';
@@ -48,7 +49,7 @@ export function createActivities(deps: ActivityDeps): TaskActivities {
     look: ({ task }) => coded(() => deps.door.taskLook(task, run().runId, { patienceMs: CLAIM_PATIENCE_MS })),
     attempt: (input) => coded(() => runAttempt(deps, input, heartbeat)),
     check: (input) => coded(() => runCheck(deps, input)),
-    cancel: ({ task, ...row }) => coded(() => deps.door.taskCancel(task, row)),
+    cancel: ({ task, ...row }) => coded(async () => deps.door.taskCancel(task, checkedAction(row))),
     enqueue: (input) =>
       coded(async () => {
         const versions = [...deps.definitions.values()].filter(({ type, version }) => type === input.type && (input.version === undefined || version === input.version));

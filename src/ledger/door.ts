@@ -36,7 +36,7 @@ export class Door {
   }
 
   /** The driver's question: does what is due without a worker, and answers with the view. */
-  taskLook(task: string, runId: string, options: CallOptions = {}): Promise<View> {
+  taskLook(task: string, runId: string | null, options: CallOptions = {}): Promise<View> {
     return this.#db.call('task_look', [task, runId], options);
   }
 

@@ -42,6 +42,7 @@ export function codedFailure(error: unknown): unknown {
   const code = codeOf(error);
   if (code === '40001') return new ThroughlineError('SERIALIZATION', { cause: error });
   if (code === '22P05' || code === '22021') return new ThroughlineError('INPUT_NOT_STORABLE', { cause: error });
+  if ((code === '23514' || code === '22001') && error instanceof pg.DatabaseError) return new ThroughlineError('INPUT_INVALID', { facts: { constraint: error.constraint }, cause: error });
   if (code === '42883' || code === '3F000' || code === '42P01') return new ThroughlineError('LEDGER_OUTDATED', { cause: error });
   if (code === 'TL001') return new ThroughlineError('INVARIANT_BROKEN', { message: error instanceof Error ? error.message : code, cause: error });
   if (code === 'TL010' && error instanceof pg.DatabaseError && error.detail !== undefined) {

@@ -4,7 +4,7 @@
  */
 import {
   allHandlersFinished, ApplicationFailure, CancellationScope, CancelledFailure, condition, continueAsNew, isCancellation, log, proxyActivities, setCurrentDetails, setHandler,
-  setWorkflowOptions, sleep, upsertSearchAttributes, workflowInfo,
+  setWorkflowOptions, upsertSearchAttributes, workflowInfo,
 } from '@temporalio/workflow';
 import type { TaskActivities } from '../activities/types.ts';
 import { LIMITS } from '../state/limits.ts';
@@ -17,8 +17,11 @@ import { searchAttribute } from './search-attributes.ts';
 
 /** An activity that failed for good is asked about again after this long; the ledger decides what then. */
 const AGAIN_MS = 5_000;
-/** No worker offers the type and version: the step stays queued, and is offered again. */
-const NO_HANDLER_MS = 2_000;
+/** What should have run out by now and did not (a grace after an outage) is looked at again after this long. */
+const WATCH_AGAIN_MS = 1_000;
+/** No worker offers the type and version: the step stays queued, and is offered again, ever less often. */
+const NO_HANDLER_MS = 1_000;
+const NO_HANDLER_MS_MAX = 30_000;
 
 const { look, cancel, enqueue, requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions);
 
@@ -29,6 +32,8 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   let cancelRequested = false;
   let signals = 0;
   let shown = '';
+  let readAt = Date.now();
+  let unoffered = 0;
   const asked: { id: string; by: string; why: string; step?: string }[] = [];
   /** Activities of this run by what they do: `step/attempt/epoch` or `step/check/number`. */
   const running = new Set<string>();
@@ -63,6 +68,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   const integrate = (next: View | null): void => {
     if (next === null || (view !== null && next.seq < view.seq)) return;
     view = next;
+    readAt = Date.now();
     setCurrentDetails(detailsOf(next));
     if (input.searchAttributes === true && shown !== next.status && (shown !== '' || next.status !== 'queued')) {
       upsertSearchAttributes([searchAttribute(searchAttributeNames.state, next.status), searchAttribute(searchAttributeNames.reason, next.reason)]);
@@ -77,7 +83,8 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     void (what === 'attempt' ? activities.attempt(work) : activities.check(work)).then(
       (answer) => {
         running.delete(key);
-        const wait = answer.outcome === 'no_handler' ? NO_HANDLER_MS : answer.ms;
+        unoffered = answer.outcome === 'no_handler' ? unoffered + 1 : 0;
+        const wait = answer.outcome === 'no_handler' ? Math.min(NO_HANDLER_MS * 2 ** Math.min(unoffered, 10), NO_HANDLER_MS_MAX) : answer.ms;
         if (answer.outcome !== 'settled') notBefore.set(step.name, Date.now() + wait);
         if (answer.view === null || answer.outcome === 'no_handler') return;
         integrate(answer.view);
@@ -105,13 +112,14 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
       if (running.has(key)) continue;
       const due = Math.max(readAt + next.in_ms, notBefore.get(step.name) ?? 0);
       if (due > now) wait = Math.min(wait ?? Infinity, due - now);
-      else if (next.do === 'watch') dirty = true;
-      else start(step, next.do, key, current);
+      else if (next.do === 'watch') {
+        notBefore.set(step.name, now + WATCH_AGAIN_MS);
+        dirty = true;
+      } else start(step, next.do, key, current);
     }
     return wait;
   };
 
-  let readAt = Date.now();
   const drive = async (): Promise<View> => {
     if (id === '') {
       if (input.type === undefined || input.key === undefined) throw ApplicationFailure.nonRetryable('start this workflow with {task} or with {type, key, input}', 'INPUT_INVALID');
@@ -119,14 +127,16 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     }
     for (;;) {
       for (const message of asked.splice(0)) {
-        await cancel({ ...message, task: id });
+        // A cancel that is refused (an unknown step, an id used before) must not end the driver.
+        await cancel({ ...message, task: id }).catch((error: unknown) => {
+          log.warn('a cancel was refused', { cancel: message.id, error: String(error) });
+        });
         dirty = true;
       }
       const seen: View | null = view;
       if (dirty || seen === null) {
         dirty = false;
         integrate(await look({ task: id }));
-        readAt = Date.now();
         continue;
       }
       if (seen.at_rest) {
@@ -137,10 +147,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
       }
       const wait = act(seen);
       const changed = (): boolean => dirty || asked.length > 0 || view !== seen;
-      if (changed()) {
-        if (dirty) await sleep(1);
-        continue;
-      }
+      if (changed()) continue;
       if (running.size === 0 && (signals >= LIMITS.signals_per_run_max || workflowInfo().historyLength >= LIMITS.history_events_max || workflowInfo().continueAsNewSuggested)) {
         await condition(allHandlersFinished);
         await continueAsNew<typeof task>({ task: id, ...(input.searchAttributes === undefined ? {} : { searchAttributes: input.searchAttributes }) });
@@ -150,10 +157,8 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
         await condition(() => changed() || running.size < size);
       } else {
         const size = running.size;
-        const timely = await condition(() => changed() || running.size < size, wait, { summary: 'until something is due' });
-        if (!timely) dirty = true;
+        await condition(() => changed() || running.size < size, wait, { summary: 'until something is due' });
       }
-      if (view !== seen) readAt = Date.now();
     }
   };
 

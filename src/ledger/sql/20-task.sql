@@ -133,6 +133,6 @@ begin
   if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
   v_now := throughline.now();
   perform throughline._tick(p_task, v_now, 'driver');
-  update throughline.task set driver_seen_at = v_now, driver_run_id = p_run_id where id = p_task;
+  update throughline.task set driver_seen_at = v_now, driver_run_id = coalesce(p_run_id, driver_run_id) where id = p_task;
   return throughline._view(p_task, v_now);
 end $$;

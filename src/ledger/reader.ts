@@ -1,0 +1,81 @@
+/** Questions to the ledger: SELECT only, nothing is decided here. */
+import { ThroughlineError } from '../errors.ts';
+import { LIMITS } from '../state/index.ts';
+import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
+import type { Database } from './database.ts';
+import type { TaskListRow, TaskRecord } from './records.ts';
+
+export interface ListFilter {
+  readonly status?: ParentStatus;
+  readonly type?: string;
+  readonly reason?: ReasonCode;
+  readonly atRest?: boolean;
+  /** ISO 8601 with zone; created at or after, before. */
+  readonly createdFrom?: string;
+  readonly createdTo?: string;
+  /** Exact. */
+  readonly key?: string;
+  /** Rows at most, 1 to 500. Default 50. */
+  readonly limit?: number;
+  /** As given with the page before. */
+  readonly cursor?: string;
+}
+
+export interface Page {
+  readonly rows: readonly TaskListRow[];
+  /** null: this was the last page. */
+  readonly cursor: string | null;
+  readonly as_of: string;
+}
+
+const LIST = `
+select t.id, t.type, t.version, t.key, t.status, t.at_rest, t.reason, t.held_by, t.seq::float8 as seq, throughline._iso(t.since) as since, throughline._iso(t.created_at) as created_at, t.created_by,
+  throughline._iso(t.ended_at) as ended_at, t.created_at::text as created_at_exact,
+  throughline._iso((select min(case when s.state = 'queued' then s.next_run_at when s.state in ('leased', 'cancel_requested') then s.lease_expires_at else coalesce(s.next_check_at, s.receipt_due_at) end)
+    from throughline.step s where s.task_id = t.id and s.state not in ('succeeded', 'cancelled', 'dead', 'waiting'))) as next_at
+from throughline.task t
+where ($1::text is null or t.status = $1) and ($2::text is null or t.type = $2) and ($3::text is null or t.reason = $3) and ($4::boolean is null or t.at_rest = $4)
+  and ($5::timestamptz is null or t.created_at >= $5) and ($6::timestamptz is null or t.created_at < $6) and ($7::text is null or t.key = $7)
+  and ($8::timestamptz is null or (t.created_at, t.id) < ($8, $9::uuid))
+order by t.created_at desc, t.id desc limit $10`;
+
+const CURSOR = /^([0-9:.+ -]{10,40})\/([0-9a-f-]{36})$/;
+
+function readCursor(cursor: string | undefined): readonly [string | null, string | null] {
+  if (cursor === undefined) return [null, null];
+  const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? [];
+  if (at === undefined || id === undefined) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
+  return [at, id];
+}
+
+export class Reader {
+  readonly #db: Database;
+
+  constructor(database: Database) {
+    this.#db = database;
+  }
+
+  /** Everything of one task at one moment; null: there is none. */
+  async taskRecord(task: string): Promise<TaskRecord | null> {
+    return this.#db.call<TaskRecord | null>('task_record', [task, LIMITS.worker_seen_ms]);
+  }
+
+  /** The driver's view; null: there is no such task. */
+  async taskView(task: string): Promise<View | null> {
+    const [row] = await this.#db.rows<{ view: View }>('select throughline._view($1::uuid, throughline.now()) as view', [task], 'task-view');
+    return row?.view ?? null;
+  }
+
+  /** Tasks, newest first, by pages that neither skip nor repeat while rows are added. Throws CURSOR_INVALID. */
+  async taskList(filter: ListFilter): Promise<Page> {
+    const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
+    const [at, id] = readCursor(filter.cursor);
+    const values = [filter.status ?? null, filter.type ?? null, filter.reason ?? null, filter.atRest ?? null, filter.createdFrom ?? null, filter.createdTo ?? null, filter.key ?? null, at, id, limit + 1];
+    const found = await this.#db.rows<TaskListRow & { created_at_exact: string }>(LIST, values, 'task-list');
+    const [clock] = await this.#db.rows<{ as_of: string }>('select throughline._iso(throughline.now()) as as_of', []);
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const cursor = found.length > limit && last !== undefined ? Buffer.from(`${last.created_at_exact}/${last.id}`).toString('base64url') : null;
+    return { rows: page.map(({ created_at_exact: _, ...row }) => row), cursor, as_of: clock?.as_of ?? '' };
+  }
+}
