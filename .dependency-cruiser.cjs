@@ -45,7 +45,7 @@ module.exports = {
       comment: 'Workflow code may use @temporalio/workflow and @temporalio/common, nothing else from outside.',
       severity: 'error',
       from: { path: '^src/workflows/' },
-      to: { pathNot: ['^src/', '^node_modules/@temporalio/(workflow|common)/'] },
+      to: { pathNot: ['^src/', '(^|/)node_modules/@temporalio/(workflow|common)/'] },
     },
     {
       name: 'workflows-see-activity-types-only',
@@ -59,7 +59,7 @@ module.exports = {
       comment: 'Only src/ledger (and the local stack, which makes the database) may import pg.',
       severity: 'error',
       from: { path: '^(src|examples)/', pathNot: '^src/(ledger|dev)/' },
-      to: { path: '^node_modules/(@types/)?pg/' },
+      to: { path: '(^|/)node_modules/(@types/)?pg/' },
     },
     {
       name: 'errors-and-config-are-low',
