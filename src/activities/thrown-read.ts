@@ -38,21 +38,20 @@ export function bounded(text: string, chars: number): { readonly text: string; r
 
 const word = (text: string): string => bounded(text, LIMITS.name_chars_max).text;
 
-/** Names along the prototype chain, most specific first: its own `name`, then its classes, without `Object`. */
+/** Names along the prototype chain, most specific first: its own `name` if no class is called so, then its classes, without `Object`. */
 export function classesOf(value: unknown): readonly string[] {
   if (!isObject(value)) return [];
   const names: string[] = [];
-  const add = (name: unknown): void => {
-    if (typeof name === 'string' && name !== '' && name !== 'Object' && !names.includes(word(name))) names.push(word(name));
-  };
-  add(member(value, 'name'));
   let prototype = attempt<unknown>(() => Object.getPrototypeOf(value), null);
   for (let depth = 0; depth < CLASSES_MAX && isObject(prototype); depth += 1) {
-    add(member(member(prototype, 'constructor'), 'name'));
+    const name = member(member(prototype, 'constructor'), 'name');
+    if (typeof name === 'string' && name !== '' && name !== 'Object' && !names.includes(word(name))) names.push(word(name));
     const above: object = prototype;
     prototype = attempt<unknown>(() => Object.getPrototypeOf(above), null);
   }
-  return names;
+  // A class that doesn't set `name` inherits one: that says less than the class itself.
+  const own = member(value, 'name');
+  return typeof own === 'string' && own.trim() !== '' && !names.includes(word(own)) ? [word(own), ...names] : names;
 }
 
 function previewOf(value: object): string {
