@@ -4,9 +4,10 @@
  */
 import type { Connection } from '@temporalio/client';
 import { ThroughlineError } from '../errors.ts';
+import { searchAttributeNames } from '../workflows/names.ts';
 
 /** All of type Keyword: the task's type, its state, its last reason code. */
-export const SEARCH_ATTRIBUTES = ['ThroughlineType', 'ThroughlineState', 'ThroughlineReason'] as const;
+export const SEARCH_ATTRIBUTES = Object.values(searchAttributeNames);
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const KEYWORD = 2;

@@ -275,5 +275,7 @@ export interface DueWake {
   readonly task: string;
   readonly version: number;
   readonly attempts: number;
+  /** The driver must ask the ledger, whatever it has read before. */
+  readonly forced: boolean;
   readonly view: View;
 }

@@ -3,11 +3,11 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CancelInput } from '../activities/types.ts';
 import type { View } from '../state/index.ts';
 
-/** Workflow type, and the prefix of its ids: `task/<task id>`. */
-export const TASK_WORKFLOW = 'task';
-
-/** A wake-up: the ledger has something new. Carries nothing; a lost one costs time, a repeated one nothing. */
-export const driveSignal = defineSignal('drive');
+/**
+ * A wake-up: the ledger has something new; a lost one costs time, a repeated one nothing. `seq` is the ledger's
+ * entry that it is about: a run that has read it need not ask again. Without it, the run asks.
+ */
+export const driveSignal = defineSignal<[{ readonly seq?: number }?]>('drive');
 
 /** A cancel that needs no answer. `id` makes it idempotent; without it each signal is a cancel of its own. */
 export const cancelSignal = defineSignal<[Partial<CancelInput>?]>('cancel');
@@ -24,8 +24,6 @@ export interface CancelResult {
   readonly verdict: string;
   readonly steps: readonly { readonly step: string; readonly found: string; readonly state: string; readonly verdict: string; readonly reason: string }[];
 }
-
-export const searchAttributeNames = { type: 'ThroughlineType', state: 'ThroughlineState', reason: 'ThroughlineReason' } as const;
 
 /** How a run starts: with the id of an enqueued task (the dispatcher adds what it just read), or with what to enqueue. */
 export interface TaskInput {

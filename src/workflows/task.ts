@@ -10,7 +10,8 @@ import type { TaskActivities } from '../activities/types.ts';
 import { LIMITS } from '../state/limits.ts';
 import type { StepView, View } from '../state/view.ts';
 import { activityOptions, ledgerActivityOptions } from './options.ts';
-import { cancelSignal, cancelUpdate, driveSignal, searchAttributeNames, statusQuery } from './messages.ts';
+import { cancelSignal, cancelUpdate, driveSignal, statusQuery } from './messages.ts';
+import { searchAttributeNames } from './names.ts';
 import type { TaskInput, TaskOutcome } from './messages.ts';
 import { detailsOf } from './details.ts';
 import { searchAttribute } from './search-attributes.ts';
@@ -42,9 +43,9 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   const { runId, workflowId } = workflowInfo();
   let id = input.task ?? (workflowId.startsWith('task/') && input.type === undefined ? workflowId.slice('task/'.length) : '');
 
-  setHandler(driveSignal, () => {
+  setHandler(driveSignal, (message) => {
     signals += 1;
-    dirty = true;
+    if (message?.seq === undefined || view === null || message.seq > view.seq) dirty = true;
   });
   setHandler(cancelSignal, (message) => {
     signals += 1;

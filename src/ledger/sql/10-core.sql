@@ -358,9 +358,10 @@ begin
   if p_wake then perform throughline._wake(p_task, p_now); end if;
 end $$;
 
-create or replace function throughline._wake(p_task uuid, p_now timestamptz) returns void language sql as $$
-  insert into throughline.outbox as o (task_id, not_before) values (p_task, p_now)
-  on conflict (task_id) do update set version = o.version + 1, not_before = least(o.not_before, excluded.not_before)
+-- p_forced: the driver must ask, even if it has read the newest entry (it may have lost its way).
+create or replace function throughline._wake(p_task uuid, p_now timestamptz, p_forced boolean default false) returns void language sql as $$
+  insert into throughline.outbox as o (task_id, not_before, forced) values (p_task, p_now, p_forced)
+  on conflict (task_id) do update set version = o.version + 1, not_before = least(o.not_before, excluded.not_before), forced = o.forced or excluded.forced
 $$;
 
 -- Locks a task; null if there is none. Everything that changes a state starts here, then locks steps.

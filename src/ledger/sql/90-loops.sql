@@ -10,9 +10,9 @@ begin
       order by not_before limit p_limit for update skip locked
     ), taken as (
       update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
-      returning o.task_id, o.version, o.attempts
+      returning o.task_id, o.version, o.attempts, o.forced
     )
-    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'view', throughline._view(k.task_id, v_now))), '[]') from taken k);
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'view', throughline._view(k.task_id, v_now))), '[]') from taken k);
 end $$;
 
 -- Sent: [{task, version}]. A row that was asked for again meanwhile stays, to be sent again.
@@ -43,7 +43,7 @@ end $$;
 create or replace function throughline.outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 begin
   if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
-  update throughline.outbox set parked_at = null, attempts = 0, not_before = throughline.now(), version = version + 1 where task_id = p_task and parked_at is not null;
+  update throughline.outbox set parked_at = null, attempts = 0, forced = true, not_before = throughline.now(), version = version + 1 where task_id = p_task and parked_at is not null;
   if not found then return jsonb_build_object('unparked', false); end if;
   perform throughline._log(p_task, null, 'note', throughline.now(), p ->> 'by', jsonb_build_object('what', 'unparked', 'why', p -> 'why'));
   return jsonb_build_object('unparked', true);
@@ -96,7 +96,7 @@ begin
     values (p_task, 'driver_silent', floor(extract(epoch from v_now) * 1000 / (3 * p_silence_ms))::text, v_now, p_holder) on conflict do nothing;
     v_due := found;
   end if;
-  if v_moves + v_judged > 0 or v_due then perform throughline._wake(p_task, v_now); end if;
+  if v_moves + v_judged > 0 or v_due then perform throughline._wake(p_task, v_now, true); end if;
   return jsonb_build_object('moves', v_moves, 'judged', v_judged, 'woken', v_due);
 end $$;
 

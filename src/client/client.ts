@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto';
+import { differingPaths, digest, inputDigests, storable } from '../define/canonical.ts';
+import type { AnyTaskDefinition, TaskDefinition } from '../define/definition.ts';
+import type { Json } from '../define/json.ts';
+import type { Duration } from '../define/types.ts';
+import { ThroughlineError } from '../errors.ts';
+import { boundedText, checkedAction, Database, Door, Reader } from '../ledger/index.ts';
+import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, Queryable, ReceiptAnswer, ReplayAnswer, Stored, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
+import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
+import type { ReceiptKind, View } from '../state/index.ts';
+import { checkedDelay, checkedKey, checkedTaskId, checkedTime, naturalKey } from './checks.ts';
+import { explain } from './explain/index.ts';
+import type { Explanation, ExplainLanguage } from './explain/index.ts';
+import { TemporalSightings } from './sight.ts';
+import { RestWaiter } from './wait.ts';
+import type { Rest, WaitOptions } from './wait.ts';
+
+export interface ClientOptions {
+  /** postgres:// URL of the ledger. */
+  readonly databaseUrl: string;
+  /** Only for `explain`, which then says whether Temporal agrees. Everything works without it. */
+  readonly temporal?: { readonly address: string; readonly namespace?: string };
+  /** Who acts, where a call doesn't say. */
+  readonly by?: string;
+  /** Connections at most. Default 10. */
+  readonly connectionsMax?: number;
+}
+
+export interface EnqueueOptions {
+  /** Unique per type, for ever. Default: what the definition's `dedupeKey` says. */
+  readonly key?: string;
+  /** Write in the caller's own transaction (`pg.Client` or `pg.PoolClient`, READ COMMITTED). */
+  readonly tx?: Queryable;
+  /** Not before: a date, or ISO 8601 with zone. A past one means now. */
+  readonly runAt?: Date | string;
+  readonly delay?: Duration;
+  /** A step that has not started by then is cancelled (`deadline_passed`). */
+  readonly deadline?: Date | string;
+  /** Publish again: the task that this one repeats; it may have one successor. */
+  readonly again?: string;
+  readonly version?: number;
+  readonly by?: string;
+}
+
+/** Who acts and why. `id` makes the action idempotent; without it each call is an action of its own. */
+export interface Action {
+  readonly by?: string;
+  readonly why: string;
+  readonly id?: string;
+  readonly step?: string;
+}
+
+/** A receipt as the other side sends it; see docs/receipts.md. */
+export interface ReceiptInput {
+  readonly deliveryId: string;
+  readonly sender: string;
+  readonly task: string;
+  readonly step: string;
+  readonly threadId?: string | null;
+  readonly inReplyTo?: string | null;
+  readonly kind: ReceiptKind;
+  readonly externalId?: string | null;
+  readonly code?: string | null;
+  /** Of a failed one: may a further attempt be made? Default false. */
+  readonly retryable?: boolean;
+  readonly artifact?: Json;
+  readonly text?: string | null;
+}
+
+type Definition<Accepts> = TaskDefinition<unknown, unknown, Accepts>;
+
+/** What a service may do, over Postgres alone: it all works while Temporal is down. Throws ThroughlineError. */
+export class ThroughlineClient {
+  readonly #db: Database;
+  readonly #door: Door;
+  readonly #reader: Reader;
+  readonly #rests: RestWaiter;
+  readonly #sight: TemporalSightings | null;
+  readonly #by: string;
+  readonly #registered = new Map<string, Promise<unknown>>();
+
+  constructor(options: ClientOptions) {
+    this.#db = new Database({ url: options.databaseUrl, applicationName: 'throughline-client', ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }) });
+    this.#door = new Door(this.#db);
+    this.#reader = new Reader(this.#db);
+    this.#rests = new RestWaiter(this.#db);
+    this.#sight = options.temporal === undefined ? null : new TemporalSightings(options.temporal.address, options.temporal.namespace ?? 'default');
+    this.#by = options.by ?? 'client';
+  }
+
+  /**
+   * Accepts a task. A repeat of a known key answers with the existing one (`created: false`); another input under
+   * it is DEDUPE_CONFLICT with the paths that differ. Also: INPUT_INVALID, INPUT_TOO_LARGE, INPUT_NOT_STORABLE,
+   * TYPE_UNKNOWN, TIME_INVALID, AGAIN_TAKEN, SERIALIZATION (in a REPEATABLE READ transaction).
+   */
+  async enqueue<Accepts>(task: Definition<Accepts> | string, input: NoInfer<Accepts>, options: EnqueueOptions = {}): Promise<Enqueued> {
+    const definition = typeof task === 'string' ? null : task;
+    const parsed = definition === null ? storable(input, '/input', LIMITS.input_bytes_max) : (definition.parseInput(input) as Json);
+    if (options.runAt !== undefined && options.delay !== undefined) throw new ThroughlineError('TIME_INVALID', { path: '/delay', message: 'Give runAt or delay, not both.' });
+    const natural = definition?.dedupeKey(parsed) ?? null;
+    const derived = natural === null || typeof natural === 'string' ? natural : naturalKey(natural);
+    const key = options.key ?? derived;
+    const row = {
+      type: definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max),
+      id: randomUUID(),
+      input: parsed as Stored,
+      digest: digest(parsed),
+      digests: inputDigests(parsed),
+      by: boundedText(options.by ?? this.#by, '/by', LIMITS.actor_chars_max),
+      ...(definition === null ? (options.version === undefined ? {} : { version: options.version }) : { version: definition.version }),
+      ...(key === null ? {} : { key: checkedKey(key) }),
+      ...(options.runAt === undefined ? {} : { run_at: checkedTime(options.runAt, '/runAt') }),
+      ...(options.delay === undefined ? {} : { delay_ms: checkedDelay(options.delay, '/delay') }),
+      ...(options.deadline === undefined ? {} : { deadline_at: checkedTime(options.deadline, '/deadline') }),
+      ...(options.again === undefined ? {} : { again_of: checkedTaskId(options.again) }),
+    };
+    if (definition !== null) await this.register(definition);
+    try {
+      return await this.#door.taskEnqueue(row, options.tx === undefined ? {} : { tx: options.tx });
+    } catch (error) {
+      throw conflictWithPaths(error, row.digests);
+    }
+  }
+
+  /** Makes a task type known, so that it may be enqueued by name. Idempotent; PLAN_CHANGED if the version has another plan. */
+  async register(definition: AnyTaskDefinition): Promise<void> {
+    const { type, version, plan, planDigest } = definition;
+    const name = `${type}/${String(version)}/${planDigest}`;
+    let registered = this.#registered.get(name);
+    if (registered === undefined) {
+      registered = this.#door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: this.#by });
+      registered.catch(() => this.#registered.delete(name));
+      this.#registered.set(name, registered);
+    }
+    await registered;
+  }
+
+  /** Don't do what isn't done yet. Answers at once: what was found, what is in flight, and the verdict or `pending`. */
+  async cancel(task: string, action: Action): Promise<CancelAnswer> {
+    return this.#door.taskCancel(checkedTaskId(task), this.#action(action));
+  }
+
+  /** A reviewer opens a review or decides it. REVIEW_NOT_OPEN if none waits. */
+  async decide(task: string, decision: { readonly step: string; readonly verdict: 'opened' | 'approved' | 'rejected'; readonly by: string; readonly why?: string; readonly id?: string }): Promise<ReceiptAnswer> {
+    const { verdict, step } = decision;
+    if (!['opened', 'approved', 'rejected'].includes(verdict)) throw new ThroughlineError('INPUT_INVALID', { path: '/verdict', message: 'The verdict must be opened, approved or rejected.' });
+    const row = checkedAction({ id: decision.id ?? randomUUID(), by: decision.by, why: verdict === 'opened' ? (decision.why ?? 'opened') : (decision.why ?? ''), step });
+    return this.#door.reviewDecide(checkedTaskId(task), { ...row, step, verdict, digest: digest({ step, verdict, why: row.why }) });
+  }
+
+  /** Stores a receipt, then judges it: see its verdict. Never throws for a receipt that merely doesn't match. */
+  async deliverReceipt(receipt: ReceiptInput): Promise<ReceiptAnswer> {
+    if (!RECEIPT_KINDS.includes(receipt.kind)) throw new ThroughlineError('INPUT_INVALID', { path: '/kind', message: `The kind must be one of ${RECEIPT_KINDS.join(', ')}.` });
+    const text = (value: string | null | undefined, path: string, charsMax = 200): string | null => (value == null ? null : boundedText(value, path, charsMax));
+    const body = storable({ text: receipt.text ?? null }, '/text', LIMITS.receipt_bytes_max);
+    const artifact = storable(receipt.artifact ?? null, '/artifact', LIMITS.receipt_bytes_max);
+    const fields = {
+      delivery_id: boundedText(receipt.deliveryId, '/deliveryId', 200), sender: boundedText(receipt.sender, '/sender', LIMITS.actor_chars_max),
+      task: boundedText(receipt.task, '/task', 200), step: boundedText(receipt.step, '/step', 200), kind: receipt.kind,
+      thread_id: text(receipt.threadId, '/threadId'), in_reply_to: text(receipt.inReplyTo, '/inReplyTo'),
+      external_id: text(receipt.externalId, '/externalId', LIMITS.external_id_chars_max), code: text(receipt.code, '/code'),
+    };
+    const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Pick<Parameters<Door['receiptPut']>[0], 'delivery_id' | 'sender' | 'task' | 'step' | 'kind'>;
+    if (present.sender.startsWith('reviewer:')) throw new ThroughlineError('INPUT_INVALID', { path: '/sender', message: 'Verdicts of reviewers come through `decide`.' });
+    return this.#door.receiptPut({
+      ...present, body: body as Stored, ...(artifact === null ? {} : { artifact: artifact as Stored }), ...(receipt.retryable === undefined ? {} : { retryable: receipt.retryable }),
+      digest: digest({ ...fields, body, artifact, retryable: receipt.retryable ?? null }),
+    });
+  }
+
+  /**
+   * Replays the dead steps of a task (or the one named), with a fresh budget. REPLAY_NOT_DEAD, REPLAY_EFFECT_OPEN,
+   * REPLAY_CANCEL_SET, REPLAY_PROOF_ARRIVED say why it may not.
+   */
+  async replay(task: string, action: Action & { readonly void?: readonly { readonly effect: string; readonly item?: string }[]; readonly dropCheckpoints?: boolean }): Promise<ReplayAnswer> {
+    return this.#door.taskReplay(checkedTaskId(task), {
+      ...this.#action(action), ...(action.void === undefined ? {} : { void: action.void }), ...(action.dropCheckpoints === undefined ? {} : { drop_checkpoints: action.dropCheckpoints }),
+    });
+  }
+
+  /** The task as it is now: status, and what each step is doing. TASK_UNKNOWN. */
+  async get(task: string): Promise<View> {
+    const view = await this.#reader.taskView(checkedTaskId(task));
+    if (view === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    return view;
+  }
+
+  /** Everything that the ledger knows of a task, at one moment. */
+  async record(task: string): Promise<TaskRecord> {
+    const record = await this.#reader.taskRecord(checkedTaskId(task));
+    if (record === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    return record;
+  }
+
+  async steps(task: string): Promise<TaskRecord['steps']> {
+    return (await this.record(task)).steps;
+  }
+
+  /** The timeline, oldest first. */
+  async history(task: string): Promise<readonly TimelineRow[]> {
+    return (await this.record(task)).timeline;
+  }
+
+  /** Where is it, will it run again, did the cancel take effect, what touched the outside, is the success real? */
+  async explain(task: string, options: { readonly lang?: ExplainLanguage } = {}): Promise<Explanation> {
+    const [record, temporal] = await Promise.all([this.record(task), this.#sight?.of(checkedTaskId(task))]);
+    return explain(record, { lang: options.lang ?? 'en', ...(temporal === undefined ? {} : { temporal }) });
+  }
+
+  /** Tasks, newest first, by keyset pages. FILTER_INVALID, CURSOR_INVALID, TIME_INVALID. */
+  async list(filter: ListFilter = {}): Promise<Page> {
+    const { status, reason, limit, createdFrom, createdTo } = filter;
+    if (status !== undefined && !PARENT_STATUSES.includes(status)) throw new ThroughlineError('FILTER_INVALID', { path: '/status', message: `The status must be one of ${PARENT_STATUSES.join(', ')}.` });
+    if (reason !== undefined && !REASON_CODES.includes(reason)) throw new ThroughlineError('FILTER_INVALID', { path: '/reason' });
+    if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > LIMITS.page_rows_max)) throw new ThroughlineError('FILTER_INVALID', { path: '/limit', limit: LIMITS.page_rows_max });
+    return this.#reader.taskList({
+      ...filter,
+      ...(createdFrom === undefined ? {} : { createdFrom: checkedTime(createdFrom, '/createdFrom') }),
+      ...(createdTo === undefined ? {} : { createdTo: checkedTime(createdTo, '/createdTo') }),
+    });
+  }
+
+  /** Resolves when the task is at rest. WAIT_TIMEOUT, TASK_UNKNOWN. */
+  async waitFor(task: string, options: WaitOptions = {}): Promise<Rest> {
+    return this.#rests.wait(checkedTaskId(task), options);
+  }
+
+  async close(): Promise<void> {
+    await this.#sight?.close();
+    await this.#db.end();
+  }
+
+  #action(action: Action): ActionRow {
+    const { step, why } = action;
+    return checkedAction({ id: action.id ?? randomUUID(), by: action.by ?? this.#by, why, ...(step === undefined ? {} : { step }) });
+  }
+}
+
+export const createClient = (options: ClientOptions): ThroughlineClient => new ThroughlineClient(options);
+
+/** The ledger keeps digests per path; what differs is named without the values. */
+function conflictWithPaths(error: unknown, own: Readonly<Record<string, string>>): unknown {
+  if (!(error instanceof ThroughlineError) || error.code !== 'DEDUPE_CONFLICT') return error;
+  const { digests, ...facts } = error.detail.facts ?? {};
+  const paths = differingPaths(digests as Readonly<Record<string, string>>, own);
+  return new ThroughlineError('DEDUPE_CONFLICT', { paths, facts, message: `This key belongs to a task with another input; it differs at ${paths.join(', ')}.` });
+}
+
+export type { CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, Rest, TaskListRow };

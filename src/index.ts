@@ -1,0 +1,21 @@
+/** Throughline's public API. */
+export { createClient, ThroughlineClient } from './client/client.ts';
+export type { Action, ClientOptions, EnqueueOptions, ReceiptInput } from './client/client.ts';
+export type { Rest, WaitOptions } from './client/wait.ts';
+export { explain } from './client/explain/index.ts';
+export type { Explanation, ExplainLanguage, TemporalSight } from './client/explain/index.ts';
+export { explanationText } from './client/explain/text.ts';
+export { defineTask } from './define/define-task.ts';
+export type { AcceptsOf, AnyTaskDefinition, InputOf, ResultsOf, TaskDefinition } from './define/definition.ts';
+export { EffectNotSent, EffectRefused, TaskError } from './define/failures.ts';
+export type { Json } from './define/json.ts';
+export type * from './define/types.ts';
+export { ERRORS, ThroughlineError } from './errors.ts';
+export type { ErrorCode } from './errors.ts';
+export { localArtifactStore } from './activities/artifacts.ts';
+export type { ArtifactStore } from './activities/artifacts.ts';
+export type { CancelAnswer, Enqueued, Page, ReceiptAnswer, ReplayAnswer, StepRow, TaskListRow, TaskRecord, TimelineRow, TouchRow } from './ledger/index.ts';
+export { Database, migrate } from './ledger/index.ts';
+export type { ParentStatus, ReasonCode, RestState, View } from './state/index.ts';
+export { createLogger, TaskWorker } from './worker/index.ts';
+export type { WorkerOptions } from './worker/index.ts';

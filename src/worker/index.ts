@@ -1,0 +1,3 @@
+export { TaskWorker } from './worker.ts';
+export type { WorkerOptions } from './worker.ts';
+export { createLogger } from './log.ts';

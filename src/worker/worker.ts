@@ -1,0 +1,188 @@
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { createActivities, definitionKey } from '../activities/index.ts';
+import { localArtifactStore } from '../activities/artifacts.ts';
+import type { ArtifactStore } from '../activities/artifacts.ts';
+import type { AnyTaskDefinition } from '../define/definition.ts';
+import { ThroughlineError } from '../errors.ts';
+import { Database, Door, verifySchema } from '../ledger/index.ts';
+import { LIMITS } from '../state/index.ts';
+import { searchAttributeNames } from '../workflows/names.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Loop } from './loop.ts';
+import { quietLogger } from './log.ts';
+import { Sweeper } from './sweeper.ts';
+
+/** How often a worker shows itself to the ledger. */
+const SEEN_INTERVAL_MS = 5_000;
+
+export interface WorkerOptions {
+  /** postgres:// URL of the ledger; migrated by `throughline migrate`. */
+  readonly databaseUrl: string;
+  /** host:port of Temporal's frontend. */
+  readonly temporalAddress: string;
+  readonly temporalNamespace?: string;
+  readonly taskQueue?: string;
+  readonly tasks: readonly AnyTaskDefinition[];
+  /** A store, or the folder of a local one. */
+  readonly artifacts: ArtifactStore | string;
+  readonly log?: Logger;
+  /** Attempts at once. Default 50. */
+  readonly attemptsAtOnce?: number;
+  /** After a stop was asked, handlers may go on for this long, ms; then their claims are given back. Default 5,000. */
+  readonly shutdownGraceMs?: number;
+  /** Shown as holder; an instance and boot id is added. Default: host name and process id. */
+  readonly name?: string;
+  readonly dispatchIntervalMs?: number;
+  readonly sweepIntervalMs?: number;
+}
+
+/** The workflow code, bundled once for a process. */
+let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
+const workflowBundle = (log: Logger): Promise<WorkflowBundleWithSourceMap> => {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
+    logger: { log: () => undefined, trace: () => undefined, debug: () => undefined, info: () => undefined, warn: (text) => log.warn(text), error: (text) => log.error(text) },
+  });
+  return bundle;
+};
+
+/**
+ * A worker process's engine: attempts, checks, drivers, and the loops that rescue what others left. Stops
+ * gracefully: no new claims, work in progress is finished or given back at once, uncharged.
+ */
+export class TaskWorker {
+  /** Process and boot: never the same after a restart. */
+  readonly holder: string;
+  readonly dispatcher: Dispatcher;
+  readonly sweeper: Sweeper;
+  readonly #worker: Worker;
+  readonly #loops: readonly Loop[];
+  readonly #shutdown: AbortController;
+  readonly #close: () => Promise<void>;
+  #run: Promise<void> | undefined;
+
+  private constructor(parts: { holder: string; worker: Worker; dispatcher: Dispatcher; sweeper: Sweeper; loops: readonly Loop[]; shutdown: AbortController; close: () => Promise<void> }) {
+    this.holder = parts.holder;
+    this.#worker = parts.worker;
+    this.dispatcher = parts.dispatcher;
+    this.sweeper = parts.sweeper;
+    this.#loops = parts.loops;
+    this.#shutdown = parts.shutdown;
+    this.#close = parts.close;
+  }
+
+  /**
+   * Connects, registers the task types and gets ready. Throws LEDGER_OUTDATED, LEDGER_NEWER, PLAN_CHANGED,
+   * LEDGER_UNAVAILABLE, TEMPORAL_UNAVAILABLE.
+   */
+  static async create(options: WorkerOptions): Promise<TaskWorker> {
+    const log = options.log ?? quietLogger();
+    const namespace = options.temporalNamespace ?? 'default';
+    const taskQueue = options.taskQueue ?? 'throughline';
+    const holder = `${options.name ?? `${hostname()}:${String(process.pid)}`}/${randomUUID().slice(0, 8)}`.slice(0, 280);
+    const attemptsAtOnce = options.attemptsAtOnce ?? 50;
+    const database = new Database({ url: options.databaseUrl, applicationName: `throughline-worker`, connectionsMax: Math.min(attemptsAtOnce, 20) + 4 });
+    const opened: (() => Promise<void>)[] = [() => database.end()];
+    const close = async (): Promise<void> => {
+      for (const end of opened.reverse()) await end().catch((error: unknown) => { log.warn({ err: error }, 'closing'); });
+    };
+    try {
+      await verifySchema(database);
+      const door = new Door(database);
+      for (const { type, version, plan, planDigest } of options.tasks) {
+        await door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: holder });
+      }
+      const [connection, native] = await connect(options.temporalAddress, opened);
+      const client = new Client({ connection, namespace });
+      const shutdown = new AbortController();
+      const definitions = new Map(options.tasks.map((task) => [definitionKey(task.type, task.version), task]));
+      const artifacts = typeof options.artifacts === 'string' ? localArtifactStore(options.artifacts) : options.artifacts;
+      const shutdownGraceMs = options.shutdownGraceMs ?? 5_000;
+      const activities = createActivities({
+        door, artifacts, definitions, holder, log, shutdown: shutdown.signal, shutdownGraceMs,
+        requestCancellation: async (workflowId, runId) => {
+          await client.workflow.getHandle(workflowId, runId).cancel();
+        },
+      });
+      const worker = await Worker.create({
+        connection: native, namespace, taskQueue, activities: { ...activities }, identity: holder,
+        workflowBundle: await workflowBundle(log),
+        maxConcurrentActivityTaskExecutions: attemptsAtOnce,
+        // Our own grace comes first; this one stands behind it.
+        shutdownGraceTime: shutdownGraceMs + 5_000,
+        // Heartbeats say that the ledger granted a renewal; they must not be held back long.
+        maxHeartbeatThrottleInterval: '5s', defaultHeartbeatThrottleInterval: '5s',
+      });
+      const searchAttributes = await hasSearchAttributes(connection, namespace, log);
+      const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log });
+      const sweeper = new Sweeper({ door, holder, log });
+      const offers = options.tasks.map(({ type, version }) => ({ type, version }));
+      const seen = (stopping: boolean) => door.workerSeen(holder, offers, taskQueue, Date.now(), stopping);
+      await seen(false);
+      opened.push(async () => void (await seen(true)));
+      const loops = [
+        new Loop({ name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, log, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows }),
+        new Loop({ name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, log, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows }),
+        new Loop({ name: 'seen', intervalMs: SEEN_INTERVAL_MS, log, runOnce: async () => { await seen(false); return false; } }),
+      ];
+      return new TaskWorker({ holder, worker, dispatcher, sweeper, loops, shutdown, close });
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  /** Runs until `shutdown` was called and all is given back. Throws if Temporal's worker fails. */
+  run(): Promise<void> {
+    this.#run ??= this.#runOnce();
+    return this.#run;
+  }
+
+  /** Asks for a graceful stop; `run` resolves when it is done. */
+  shutdown(): void {
+    this.#shutdown.abort(new ThroughlineError('WAIT_TIMEOUT', { message: 'the worker shuts down' }));
+    if (this.#worker.getState() === 'RUNNING') this.#worker.shutdown();
+  }
+
+  async #runOnce(): Promise<void> {
+    for (const loop of this.#loops) loop.start();
+    try {
+      await this.#worker.run();
+    } finally {
+      await Promise.all(this.#loops.map((loop) => loop.stop()));
+      await this.#close();
+    }
+  }
+}
+
+async function connect(address: string, opened: (() => Promise<void>)[]): Promise<readonly [Connection, NativeConnection]> {
+  try {
+    const connection = await Connection.connect({ address });
+    opened.push(() => connection.close());
+    const native = await NativeConnection.connect({ address });
+    opened.push(() => native.close());
+    return [connection, native];
+  } catch (cause) {
+    throw new ThroughlineError('TEMPORAL_UNAVAILABLE', { facts: { address }, cause });
+  }
+}
+
+/** An unregistered search attribute makes every start fail: then starts do without them. */
+async function hasSearchAttributes(connection: Connection, namespace: string, log: Logger): Promise<boolean> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const missing = Object.values(searchAttributeNames).filter((name) => customAttributes[name] === undefined);
+    if (missing.length === 0) return true;
+    log.warn({ missing }, 'search attributes are not registered; tasks start without them');
+  } catch (error) {
+    log.warn({ err: error }, 'search attributes could not be listed; tasks start without them');
+  }
+  return false;
+}
