@@ -45,7 +45,7 @@ export interface Shape {
 
 /** A step of a plan: effects post, keyed, with a probe and a receipt, unless the shape says otherwise. */
 export function planStep(shape: Shape = {}): PlanStep {
-  const { effects = 'post', keyed = true, probe = true, receipt = true, review = false, absenceIsProof = true } = shape;
+  const { effects = 'post', keyed = true, receipt = true, review = false, absenceIsProof = true } = shape;
   const declared = review
     ? [{ ...effect(REVIEW_EFFECT, true, false, true), visible_within_ms: 0 }]
     : [
@@ -64,7 +64,7 @@ export function planStep(shape: Shape = {}): PlanStep {
     timeout_ms: 10 * MINUTE,
     effects: declared,
     receipt: waits ? { within_ms: RECEIPT_MS, senders: shape.senders ?? [], inbox: review } : null,
-    probe: review ? false : probe,
+    probe: shape.probe ?? !review,
     checks: { attempts: shape.checks ?? 3, schedule_ms: [1_000], jitter: 0 },
     proof: shape.proof ?? (review ? { kind: 'verdict' } : { kind: 'read_back' }),
   };

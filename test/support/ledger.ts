@@ -75,13 +75,18 @@ async function makeTemplate(): Promise<string> {
   });
 }
 
+const drop = (name: string): Promise<void> =>
+  withAdmin(async (client) => {
+    await client.query(`drop database if exists ${name} with (force)`);
+  });
+
 let template: Promise<string> | undefined;
 
 /** An empty database with no schema at all, and a way to drop it. */
 export async function emptyDatabase(): Promise<{ readonly url: string; readonly drop: () => Promise<void> }> {
   const name = `t_${randomUUID().replaceAll('-', '')}`;
   await withAdmin((client) => client.query(`create database ${name}`));
-  return { url: urlOf(name), drop: () => withAdmin(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))) };
+  return { url: urlOf(name), drop: () => drop(name) };
 }
 
 /** A fresh migrated ledger. Close it in afterAll. */
@@ -106,7 +111,7 @@ export async function openLedger(): Promise<Ledger> {
     },
     async close() {
       await Promise.all([database.end(), pool.end()]);
-      await withAdmin((client) => client.query(`drop database if exists ${name} with (force)`));
+      await drop(name);
     },
   };
 }

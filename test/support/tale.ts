@@ -191,6 +191,13 @@ export class Tale {
     const row = { id: uuid(), step: this.step, by, why: 'read it', verdict, ...more };
     return this.ledger.door.reviewDecide(this.task, { ...row, digest: digestOf(row) });
   }
+  /** A review's handler asks its question in our own inbox. */
+  async asks(review: SettleRow['review'] = {}): Promise<this> {
+    await this.settle('review', { review });
+    const [request] = await this.ledger.query<{ message_id: string }>('select message_id from throughline.request where task_id = $1 and step = $2 order by intent_at desc limit 1', [this.task, this.step]);
+    this.message = request?.message_id ?? '';
+    return this;
+  }
   async overdue(): Promise<this> {
     await this.until('receipt_due_at');
     await this.look();
