@@ -4,15 +4,17 @@
 create or replace function throughline.outbox_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql as $$
 declare
   v_now timestamptz := throughline.now();
+  v_taken jsonb;
 begin
-  return (with due as (
+  with due as (
       select task_id from throughline.outbox where parked_at is null and not_before <= v_now and taken_until <= v_now
       order by not_before limit p_limit for update skip locked
     ), taken as (
       update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
       returning o.task_id, o.version, o.attempts, o.forced
     )
-    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'view', throughline._view(k.task_id, v_now))), '[]') from taken k);
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k;
+  return v_taken;
 end $$;
 
 -- Sent: [{task, version}]. A row that was asked for again meanwhile stays, to be sent again.
