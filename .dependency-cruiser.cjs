@@ -10,12 +10,13 @@ const MAY_IMPORT = {
   ledger: ['state', 'errors.ts'],
   activities: ['state', 'ledger', 'define', 'errors.ts'],
   workflows: ['state', 'activities'],
-  worker: ['state', 'activities', 'ledger', 'define', 'config.ts', 'errors.ts'],
-  client: ['state', 'workflows/messages', 'ledger', 'define', 'errors.ts'],
+  // `workflows/names.ts` and `search-attributes.ts` are for all who talk to Temporal: type, ids, attributes; no workflow code.
+  worker: ['state', 'activities', 'ledger', 'define', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
+  client: ['state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'errors.ts'],
   api: ['client', 'config.ts', 'errors.ts', 'state'],
   console: ['client', 'config.ts', 'errors.ts', 'state'],
   cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'index.ts'],
-  dev: ['config.ts', 'errors.ts'],
+  dev: ['workflows/names', 'config.ts', 'errors.ts'],
 };
 
 /** A file, a folder, or a file without its ending. */

@@ -1,14 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { once } from 'node:events';
-import { cp, mkdir, readFile, readdir, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, readdir, rm, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
+import { startStack } from '../../src/dev/index.ts';
 import { readRecord } from '../../src/dev/record.ts';
 import { isAlive } from '../../src/dev/identity.ts';
 import { cleanUp, eventually, makeFolder, query, startProgram } from './programs.ts';
 
 afterEach(cleanUp);
+
+const log = (): void => undefined;
 
 async function namespaces(address: string): Promise<number> {
   const connection = await Connection.connect({ address });
@@ -26,6 +29,8 @@ describe('a stack', () => {
     const first = startProgram(dir);
     const up = await first.say();
     await query(up.databaseUrl, 'create table kept (id int)');
+    // The data are meant to stay: Postgres waits for the disk.
+    expect(await query(up.databaseUrl, "select current_setting('fsync') as fsync")).toEqual([{ fsync: 'on' }]);
     expect(await namespaces(up.temporalAddress)).toBeGreaterThan(0);
     expect((await fetch(up.temporalUiUrl)).status).toBe(200);
     const { servers } = await readRecord(up.dataDir);
@@ -42,13 +47,6 @@ describe('a stack', () => {
     expect(again.temporalUiUrl).toBe(up.temporalUiUrl);
     expect(await query(again.databaseUrl, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
     expect(await second.end('SIGINT')).toBe(0);
-  });
-
-  test('waits for the disk, as the data are meant to stay', async () => {
-    const program = startProgram(await makeFolder(), { temporal: 'without' });
-    const { databaseUrl } = await program.say();
-    expect(await query(databaseUrl, "select current_setting('fsync') as fsync")).toEqual([{ fsync: 'on' }]);
-    expect(await program.end('SIGTERM')).toBe(0);
   });
 
   test('does not outlive its program, however that is killed, and starts again at once', async () => {
@@ -105,19 +103,18 @@ describe('a stack', () => {
   });
 
   test('takes other ports when its own are in use by somebody else', async () => {
-    const dir = await makeFolder();
-    const first = startProgram(dir, { temporal: 'without' });
-    const up = await first.say();
-    await first.end('SIGTERM');
-    const port = Number(new URL(up.databaseUrl).port);
+    const dataDir = await makeFolder();
+    const first = await startStack({ dataDir, temporal: false, log });
+    await first.stop();
+    const port = Number(new URL(first.databaseUrl).port);
     const squatter = createServer().listen(port, '127.0.0.1');
     try {
       await once(squatter, 'listening');
-      const second = startProgram(dir, { temporal: 'without' });
-      const again = await second.say();
-      expect(again.code).toBeUndefined();
-      expect(new URL(again.databaseUrl).port).not.toBe(String(port));
-      await second.end('SIGTERM');
+      const demanded = startStack({ dataDir, temporal: false, ports: { postgres: port }, log });
+      await expect(demanded).rejects.toMatchObject({ code: 'STACK_FAILED', detail: { facts: { port } } });
+      const second = await startStack({ dataDir, temporal: false, log });
+      expect(new URL(second.databaseUrl).port).not.toBe(String(port));
+      await second.stop();
     } finally {
       squatter.close();
     }
@@ -128,21 +125,32 @@ const asRoot = process.getuid?.() === 0 ? describe : undefined;
 
 asRoot?.('as root, below a folder that only root may enter', () => {
   test('Postgres lives in a readable place, says so, and finds its data again', async () => {
-    const dir = join(await makeFolder(0o700), 'project');
-    const first = startProgram(dir, { temporal: 'without' });
-    const up = await first.say();
-    expect(up.code).toBeUndefined();
-    expect(up.postgresDir.startsWith(dir)).toBe(false);
-    expect(up.logged.filter((line) => line.includes(up.postgresDir))).toHaveLength(1);
-    await query(up.databaseUrl, 'create table kept (id int)');
-    await first.end('SIGTERM');
-    const second = startProgram(dir, { temporal: 'without' });
-    const again = await second.say();
-    expect(again.postgresDir).toBe(up.postgresDir);
-    expect(await query(again.databaseUrl, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
-    await second.end('SIGTERM');
-    expect((await stat(join(up.postgresDir, 'data'))).mode & 0o777).toBe(0o700);
-    await rm(dirname(up.postgresDir), { recursive: true });
+    const dataDir = join(await makeFolder(0o700), 'project');
+    const lines: string[] = [];
+    const options = { dataDir, temporal: false, log: (line: string) => lines.push(line) } as const;
+    const first = await startStack(options);
+    const place = first.postgresDir ?? '';
+    expect(place.startsWith(dataDir)).toBe(false);
+    expect(lines.filter((line) => line.includes(place))).toHaveLength(1);
+    await query(first.databaseUrl, 'create table kept (id int)');
+    await first.stop();
+    // Reachable by now, but the data stay where they are.
+    await chmod(dirname(dataDir), 0o755);
+    const second = await startStack(options);
+    expect(second.postgresDir).toBe(place);
+    expect(await query(second.databaseUrl, 'select count(*)::int as n from kept')).toEqual([{ n: 0 }]);
+    await second.stop();
+    expect((await stat(join(place, 'data'))).mode & 0o777).toBe(0o700);
+    await rm(dirname(place), { recursive: true });
+  });
+
+  test('a temporary one leaves nothing behind, there neither', async () => {
+    const dataDir = join(await makeFolder(0o700), 'project');
+    const stack = await startStack({ dataDir, temporal: false, temporary: true, log });
+    expect(await query(stack.databaseUrl, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await stack.stop();
+    await stack.stop();
+    for (const folder of [dataDir, dirname(stack.postgresDir ?? '')]) await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
   test('a whole checkout works there, its Postgres programs included', async () => {
