@@ -23,7 +23,9 @@ describe('the files', () => {
   test('leave out no test', () => {
     const marks = ['only', 'skip', 'todo', 'failing'].join('|');
     const tests = files.filter((file) => file.startsWith('test/') && file.endsWith('.ts'));
-    expect(matches(new RegExp(String.raw`\b(describe|test|it)\.(${marks})\b|\b[fx](describe|test|it)\(`), tests)).toEqual([]);
+    const left = matches(new RegExp(String.raw`\b(describe|test|it)\.(${marks})\b|\b[fx](describe|test|it)\(`), tests);
+    // Unless a condition of the machine beside it says why: `(isRoot ? test.skip : test)(…)`.
+    expect(left.filter((line) => !/\? test\.skip : test\)/.test(line))).toEqual([]);
   });
 
   test('name no folder of a machine', () => {
