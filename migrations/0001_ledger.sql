@@ -181,7 +181,7 @@ create table step (
   check ((check_claim_id is null) = (check_expires_at is null))
 ) with (fillfactor = 70);
 create index step_leases on step (lease_expires_at) where claim_id is not null;
-create index step_due on step (next_run_at) where state = 'queued';
+create index step_due on step (next_run_at) where state in ('queued', 'unconfirmed');
 create index step_checks on step (next_check_at) where next_check_at is not null;
 create index step_receipts_due on step (receipt_due_at) where receipt_due_at is not null;
 
@@ -355,6 +355,7 @@ create table outbox (
   not_before timestamptz not null,
   taken_until timestamptz not null default '-infinity',
   attempts integer not null default 0,
+  forced boolean not null default false,        -- the driver must ask, even if it has read the newest entry
   last_error text check (length(last_error) <= 1000),       -- null: none
   parked_at timestamptz                         -- null: being sent; otherwise a person must un-park it
 ) with (fillfactor = 70);

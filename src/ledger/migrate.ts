@@ -73,6 +73,21 @@ export async function migrate(database: Database, log: (line: string) => void = 
   });
 }
 
+/**
+ * What this transaction did not create or replace is of an earlier version. Left there, an old signature would be
+ * an overload that calls with fewer arguments still find.
+ */
+const DROP_LEFT_OVER = `do $$
+  declare
+    f record;
+  begin
+    for f in select oid::regprocedure as signature from pg_proc
+      where pronamespace = 'throughline'::regnamespace and prokind = 'f' and xmin <> pg_current_xact_id()::xid
+    loop
+      execute 'drop function ' || f.signature;
+    end loop;
+  end $$`;
+
 async function repeat(client: pg.PoolClient): Promise<void> {
   const { text, digest } = await repeatables();
   const present = await client.query<{ digest: string | null }>("select obj_description('throughline'::regnamespace, 'pg_namespace') as digest");
@@ -82,6 +97,7 @@ async function repeat(client: pg.PoolClient): Promise<void> {
     // Functions refer to each other in any order.
     await client.query('set local check_function_bodies = off');
     await client.query(text);
+    await client.query(DROP_LEFT_OVER);
     await client.query(`comment on schema throughline is 'throughline functions ${digest}'`);
     await client.query('commit');
   } catch (error) {

@@ -30,7 +30,10 @@ begin
   new.settled_claim_id := old.claim_id;
   new.claim_id := null; new.holder := null; new.lease_expires_at := null; new.charging := false;
   new.check_claim_id := null; new.check_expires_at := null; new.check_no := old.check_no + 1;
-  new.next_check_at := case when new.state in ('completed', 'unconfirmed') then v_now end;
+  new.checks_used := 0;
+  new.next_check_at := case when new.state = 'completed' or (new.state = 'unconfirmed' and new.has_probe) then v_now end;
+  new.receipt_due_at := case when new.has_receipt and new.state in ('submitted', 'received', 'in_progress')
+    then v_now + throughline._interval((throughline._plan(new.task_id, new.ordinal) -> 'receipt' ->> 'within_ms')::numeric) end;
   new.next_run_at := case when new.state = 'queued' then v_now else new.next_run_at end;
   return new;
 end $$;
@@ -41,6 +44,7 @@ create or replace trigger step_manual before update of state on throughline.step
 create or replace function throughline._manual_after() returns trigger language plpgsql as $$
 begin
   perform throughline._lock(new.task_id);
+  if new.cancel_id is not null then perform throughline._answer_cancels(new.task_id, new.name, new.state, 'manual_correction', throughline.now()); end if;
   perform throughline._after(new.task_id, throughline.now(), 'database:' || session_user, true);
   return null;
 end $$;

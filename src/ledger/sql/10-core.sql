@@ -180,7 +180,9 @@ begin
     if s.charging then s.charged := greatest(0, s.charged - 1); end if;
     s.charging := false;
   end if;
-  if r.label in ('present.other', 'person.present.other') then s.resume := true; end if;
+  if r.to_state = 'queued' and v_entering then
+    s.resume := r.label in ('present.other', 'person.present.other') or (p_event = 'release' and s.resume);
+  end if;
   if p_event in ('replay', 'person_present', 'person_absent') and v_entering then s.charged := 0; end if;
   if p_event = 'replay' then s.proof_since := false; end if;
 
@@ -380,7 +382,8 @@ create or replace function throughline._view(p_task uuid, p_now timestamptz) ret
         'next', case
           when s.state = 'queued' then jsonb_build_object('do', 'attempt', 'in_ms', greatest(0, throughline._ms(s.next_run_at - p_now)),
             'timeout_ms', (y.plan -> 'steps' -> s.ordinal ->> 'timeout_ms')::bigint, 'lease_ms', (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint)
-          when s.state in ('leased', 'cancel_requested') then jsonb_build_object('do', 'watch', 'in_ms', greatest(0, throughline._ms(s.lease_expires_at - p_now)))
+          when s.state in ('leased', 'cancel_requested') then jsonb_build_object('do', 'watch', 'in_ms',
+            greatest(0, throughline._ms(throughline._rescue_at(s.lease_expires_at, (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint) - p_now)))
           when s.state = 'completed' then jsonb_build_object('do', 'check', 'in_ms', greatest(0, throughline._ms(greatest(s.next_check_at, s.check_expires_at) - p_now)), 'check_no', s.check_no)
           when s.state = 'unconfirmed' and s.cancel_id is null and s.charged < s.attempts_max and s.open_count > 0
             and not exists (select from throughline.effect e where e.task_id = s.task_id and e.step = s.name and e.live and e.kind = 'withdrawal')

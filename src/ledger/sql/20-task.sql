@@ -61,7 +61,16 @@ begin
   v_now := throughline.now();
   v_run_at := coalesce((p ->> 'run_at')::timestamptz, v_now + throughline._interval((p ->> 'delay_ms')::numeric), v_now);
   insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of)
-  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid);
+  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid)
+  on conflict (id) do nothing;
+  if not found then
+    -- The caller's own id was used before: the same call again (its answer was lost), or another task.
+    if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
+    select id, status into v_found from throughline.task
+    where id = v_id and type = y.type and key is not distinct from p ->> 'key' and input = p -> 'input';
+    if not found then return jsonb_build_object('error', 'ID_CONFLICT', 'id', v_id); end if;
+    return jsonb_build_object('id', v_found.id, 'state', v_found.status, 'created', false);
+  end if;
   with planned as (
     select e.value as plan, (e.ordinality - 1)::smallint as ordinal, e.value ->> 'name' as name,
       array(select jsonb_array_elements_text(e.value -> 'needs')) as needs
@@ -92,10 +101,11 @@ create or replace function throughline._tick(p_task uuid, p_now timestamptz, p_a
 declare
   s record;
   v_moves integer := 0;
+  v_applied boolean := false;
   v_event text;
 begin
   for s in
-    select st.name, st.state, st.lease_expires_at, st.receipt_due_at, st.effects, st.ordinal, t.deadline_at,
+    select st.name, st.state, st.seq, st.lease_expires_at, st.receipt_due_at, st.effects, st.ordinal, t.deadline_at,
       st.lease_expires_at < p_now as lease_over
     from throughline.step st join throughline.task t on t.id = st.task_id where st.task_id = p_task order by st.ordinal
   loop
@@ -111,16 +121,23 @@ begin
         v_moves := v_moves + 1;
       end if;
     end if;
-    if s.effects > 0 then perform throughline._apply_stored(p_task, s.name, p_now); end if;
+    if s.effects > 0 then
+      perform throughline._apply_stored(p_task, s.name, p_now);
+      if exists (select from throughline.step where task_id = p_task and name = s.name and seq <> s.seq) then v_applied := true; end if;
+    end if;
   end loop;
+  if v_moves = 0 and v_applied then v_moves := 1; end if;
   if v_moves > 0 then perform throughline._after(p_task, p_now, p_actor, false); end if;
   return v_moves;
 end $$;
 
--- No lease is rescued for one lease length after the ledger itself was away: its holders could not renew.
+-- When a lease may be rescued: not for one lease length after the ledger itself was away, since its holders could not renew.
+create or replace function throughline._rescue_at(p_lease timestamptz, p_lease_ms bigint) returns timestamptz language sql stable as $$
+  select greatest(p_lease, greatest(g.ended_at, pg_postmaster_start_time()) + throughline._interval(p_lease_ms)) from throughline.ledger_gap g
+$$;
+
 create or replace function throughline._may_rescue(p_task uuid, p_ordinal integer, p_now timestamptz) returns boolean language sql volatile as $$
-  select p_now > greatest(g.ended_at, pg_postmaster_start_time()) + throughline._interval((throughline._plan(p_task, p_ordinal) ->> 'lease_ms')::numeric)
-  from throughline.ledger_gap g
+  select p_now > throughline._rescue_at('-infinity', (throughline._plan(p_task, p_ordinal) ->> 'lease_ms')::bigint)
 $$;
 
 -- The driver asks what is due: does what needs no worker, and answers with the view.

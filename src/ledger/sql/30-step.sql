@@ -33,7 +33,7 @@ begin
     select * into s from throughline.step where task_id = p_task and name = p_step;
   end if;
   if s.claim_id is not null then
-    return jsonb_build_object('refused', 'held', 'held_ms', greatest(0, throughline._ms(s.lease_expires_at - v_now)), 'holder', s.holder, 'view', throughline._view(p_task, v_now));
+    return jsonb_build_object('refused', 'held', 'held_ms', greatest(0, throughline._ms(throughline._rescue_at(s.lease_expires_at, (throughline._plan(p_task, s.ordinal) ->> 'lease_ms')::bigint) - v_now)), 'holder', s.holder, 'view', throughline._view(p_task, v_now));
   end if;
   if s.state in ('queued', 'unconfirmed') and s.next_run_at > v_now then
     return jsonb_build_object('refused', 'not_yet', 'not_yet_ms', throughline._ms(s.next_run_at - v_now), 'view', throughline._view(p_task, v_now));
@@ -80,7 +80,7 @@ declare
 begin
   select * into s from throughline.step where task_id = p_task and name = p_step and claim_id = p_claim for no key update;
   if not found then return throughline._fenced(p_task, p_step, p_claim); end if;
-  if (select count(*) from throughline.checkpoint where task_id = p_task and step = p_step) >= p_max then
+  if (select count(*) >= p_max and not coalesce(bool_or(name = p_name), false) from throughline.checkpoint where task_id = p_task and step = p_step) then
     return jsonb_build_object('error', 'RESULT_TOO_LARGE', 'path', '/checkpoints', 'limit', p_max);
   end if;
   insert into throughline.checkpoint (task_id, step, name, value, attempt, epoch, at)
@@ -96,7 +96,7 @@ declare
 begin
   select * into s from throughline.step where task_id = p_task and name = p_step and claim_id = p_claim for no key update;
   if not found then return throughline._fenced(p_task, p_step, p_claim); end if;
-  if (select count(*) from throughline.artifact where task_id = p_task and step = p_step) >= p_max then
+  if (select count(*) >= p_max and not coalesce(bool_or(name = p ->> 'name' and sha256 = p ->> 'sha256'), false) from throughline.artifact where task_id = p_task and step = p_step) then
     return jsonb_build_object('error', 'RESULT_TOO_LARGE', 'path', '/artifacts', 'limit', p_max);
   end if;
   insert into throughline.artifact as a (task_id, step, name, sha256, uri, media_type, bytes, attempt, epoch, at)
@@ -121,7 +121,9 @@ begin
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p_step); end if;
   v_now := throughline.now();
-  if s.settled_claim_id = v_claim and s.claim_id is null and s.epoch = (p ->> 'epoch')::bigint then
+  -- Settled before: the same call again, its answer was lost. Each claim has an epoch of its own, so the entry is its own.
+  if s.claim_id is distinct from v_claim and exists (select from throughline.timeline where task_id = p_task and step = p_step and kind = 'transition'
+      and epoch = (p ->> 'epoch')::bigint and (event like 'settle_%' or event = 'release')) then
     return jsonb_build_object('settled', true, 'repeated', true, 'view', throughline._view(p_task, v_now));
   end if;
   if s.claim_id is distinct from v_claim then

@@ -15,14 +15,17 @@ declare
   v_open integer;
   v_sent boolean;
   v_timeout bigint;
+  v_asked_at timestamptz;
 begin
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
   if s.claim_id is distinct from v_claim then return throughline._fenced(p_task, p_step, v_claim); end if;
-  if exists (select from throughline.request where message_id = v_message) then
+  select r.intent_at into v_asked_at from throughline.request r where r.message_id = v_message and r.claim_id = v_claim;
+  if found then
+    -- The first answer was lost. The permission still counts from the intent: lease and probes count from there.
     select x.* into e from throughline.effect x join throughline.request r on r.effect_id = x.id where r.message_id = v_message;
     return jsonb_build_object('permitted', true, 'repeated', true, 'key', e.key, 'thread_id', e.thread_id, 'generation', e.generation,
-      'timeout_ms', e.timeout_ms, 'send_within_ms', throughline._send_permission_ms());
+      'timeout_ms', e.timeout_ms, 'send_within_ms', greatest(0, throughline._send_permission_ms() - throughline._ms(v_now - v_asked_at)));
   end if;
   if s.state = 'cancel_requested' then return jsonb_build_object('refused', 'cancel'); end if;
 
@@ -117,11 +120,15 @@ declare
   e throughline.effect;
   v_now timestamptz;
   v_current boolean := false;
+  v_was_open boolean;
   v_label text;
 begin
   select * into r from throughline.request where message_id = (p ->> 'message_id')::uuid and task_id = p_task and step = p_step;
   if not found then return jsonb_build_object('error', 'EFFECT_UNKNOWN', 'message_id', p -> 'message_id'); end if;
-  if r.outcome = p ->> 'outcome' then return jsonb_build_object('recorded', true, 'repeated', true); end if;
+  -- A receipt or a look may have confirmed it before, without the result that the worker brings.
+  if r.outcome = p ->> 'outcome' and not (r.outcome = 'confirmed' and p ? 'result' and (select result is null from throughline.effect where id = r.effect_id)) then
+    return jsonb_build_object('recorded', true, 'repeated', true);
+  end if;
   begin
     select * into s from throughline.step where task_id = p_task and name = p_step for update;
     v_current := s.claim_id = (p ->> 'claim')::uuid and s.claim_id = r.claim_id;
@@ -136,11 +143,21 @@ begin
   perform throughline._lock(p_task);
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
+  select outcome is null into v_was_open from throughline.request where message_id = r.message_id;
   e := throughline._outcome(p, true, v_now);
-  if e.live then v_label := throughline._after_evidence(p_task, p_step, e.id, v_now, 'worker:' || (p ->> 'holder')); end if;
+  -- Only what is new may move a step: an answer to what was closed, or confirmed before, is kept and that is all.
+  if e.live and (v_was_open or (p ->> 'outcome' = 'confirmed' and e.status <> 'confirmed')) then
+    v_label := throughline._after_evidence(p_task, p_step, e.id, v_now, 'worker:' || (p ->> 'holder'));
+  end if;
   perform throughline._after(p_task, v_now, 'worker:' || (p ->> 'holder'), true);
   return jsonb_build_object('recorded', true, 'late', true, 'moved', v_label, 'epoch', s.epoch, 'claim_epoch', r.epoch);
 end $$;
+
+-- Nothing is open any more and the submission stands confirmed: it decides, whatever was closed last.
+create or replace function throughline._submission_stands(p_task uuid, p_step text) returns boolean language sql stable as $$
+  select s.open_count = 0 and exists (select from throughline.effect e where e.task_id = p_task and e.step = p_step and e.live and e.submits and e.status = 'confirmed')
+  from throughline.step s where s.task_id = p_task and s.name = p_step
+$$;
 
 -- Evidence has been applied to a generation: what follows for a step that nobody holds.
 create or replace function throughline._after_evidence(p_task uuid, p_step text, p_effect uuid, p_now timestamptz, p_actor text) returns text language plpgsql as $$
@@ -153,7 +170,7 @@ begin
   if s.state = 'queued' and e.submits and e.live and e.status = 'confirmed' then
     return throughline._move(p_task, p_step, 'late_confirmed', p_now, p_actor);
   elsif s.state = 'unconfirmed' then
-    if e.live and e.status = 'confirmed' and e.submits then
+    if (e.live and e.status = 'confirmed' and e.submits) or throughline._submission_stands(p_task, p_step) then
       return throughline._move(p_task, p_step, 'late_confirmed', p_now, p_actor);
     elsif e.live and e.status = 'confirmed' then
       return throughline._move(p_task, p_step, 'present', p_now, p_actor, jsonb_build_object('submits', false));

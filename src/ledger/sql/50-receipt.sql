@@ -7,7 +7,6 @@ declare
   v_now timestamptz := throughline.now();
   v_task uuid;
   c throughline.receipt;
-  v_error text;
 begin
   begin
     v_task := (p ->> 'task')::uuid;
@@ -25,17 +24,23 @@ begin
   if c.deliveries > 1 and c.verdict is not null then
     return jsonb_build_object('id', c.id, 'verdict', c.verdict, 'repeated', true, 'deliveries', c.deliveries);
   end if;
-  begin
-    perform throughline._judge(c.id, v_now);
-  exception when others then
-    -- Stored all the same: the sweeper judges it again. A judgement that fails must not lose a receipt.
-    get stacked diagnostics v_error = message_text;
-    update throughline.receipt set verdict_facts = jsonb_build_object('judging_failed', left(v_error, 300)) where id = c.id;
-    if v_task is not null then perform throughline._wake(v_task, v_now); end if;
-  end;
+  if not throughline._judge_safely(c.id, v_now) and v_task is not null then perform throughline._wake(v_task, v_now); end if;
   select * into c from throughline.receipt where id = c.id;
   return jsonb_build_object('id', c.id, 'verdict', c.verdict, 'facts', c.verdict_facts, 'applied', c.applied_at is not null,
     'state', (select state from throughline.step where task_id = c.task_id and name = c.step));
+end $$;
+
+-- A judgement that fails must not lose the receipt, nor stop the sweep of its task: it stays stored and is judged again.
+create or replace function throughline._judge_safely(p_receipt uuid, p_now timestamptz) returns boolean language plpgsql as $$
+declare
+  v_error text;
+begin
+  perform throughline._judge(p_receipt, p_now);
+  return true;
+exception when others then
+  get stacked diagnostics v_error = message_text;
+  update throughline.receipt set verdict_facts = jsonb_build_object('judging_failed', left(v_error, 300)) where id = p_receipt;
+  return false;
 end $$;
 
 create or replace function throughline._verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamptz) returns void language plpgsql as $$
@@ -76,7 +81,7 @@ begin
   if found then perform throughline._verdict(c.id, 'contradicts', null, jsonb_build_object('same_delivery_as', v_before.id), p_now); return; end if;
   if c.kind = 'text' then perform throughline._verdict(c.id, 'text_only', null, null, p_now); return; end if;
 
-  if c.in_reply_to ~ '^[0-9a-fA-F-]{36}$' then
+  if c.in_reply_to ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
     select * into r from throughline.request where message_id = c.in_reply_to::uuid;
   end if;
   if r.message_id is null or r.task_id <> c.task_id then

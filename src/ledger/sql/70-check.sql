@@ -74,7 +74,7 @@ begin
   v_now := throughline.now();
   select * into e from throughline.effect where id = (p ->> 'effect_id')::uuid and task_id = p_task and step = p_step;
   v_facts := jsonb_strip_nulls(jsonb_build_object('effect', e.name, 'item', e.item, 'generation', e.generation, 'answer', v_answer, 'external_id', p -> 'external_id', 'detail', p -> 'detail', 'check_no', p -> 'check_no'));
-  if not throughline._check_current(s, p) or s.state <> 'unconfirmed' then
+  if not throughline._check_current(s, p) or s.state <> 'unconfirmed' or e.live is not true then
     perform throughline._log(p_task, p_step, 'late', v_now, v_actor, v_facts || jsonb_build_object('what', 'probe', 'current_check_no', s.check_no), s.state, null, s.attempt, s.epoch);
     return jsonb_build_object('refused', 'check_not_current', 'check_no', s.check_no, 'view', throughline._view(p_task, v_now));
   end if;
@@ -85,7 +85,7 @@ begin
     perform throughline._confirm_effect(e.id, p ->> 'external_id', p -> 'result', v_now);
     if v_answer = 'completed' then update throughline.effect set done = true where id = e.id; end if;
     if v_lost then perform throughline._end_generation(w.id, 'refused', v_now); end if;
-    v_label := throughline._move(p_task, p_step, 'present', v_now, v_actor, jsonb_build_object('submits', e.submits, 'done', v_answer = 'completed', 'again', v_again, 'facts', v_facts));
+    v_label := throughline._move(p_task, p_step, case when not e.submits and throughline._submission_stands(p_task, p_step) then 'late_confirmed' else 'present' end, v_now, v_actor, jsonb_build_object('submits', e.submits, 'done', v_answer = 'completed', 'again', v_again, 'facts', v_facts));
   elsif v_answer = 'absent' then
     v_from := e.last_intent_at + throughline._interval(throughline._send_permission_ms() + e.timeout_ms + e.visible_within_ms);
     if v_now < v_from or e.absent_looks = 0 then
@@ -101,7 +101,7 @@ begin
       elsif v_counts then
         perform throughline._close_effect(e.id, 'absent', v_now);
       end if;
-      v_label := throughline._move(p_task, p_step, 'absent', v_now, v_actor, jsonb_build_object('submits', e.submits, 'again', v_again, 'counts', v_counts, 'facts', v_facts || jsonb_build_object('look', 'second')));
+      v_label := throughline._move(p_task, p_step, case when v_counts and not e.submits and throughline._submission_stands(p_task, p_step) then 'late_confirmed' else 'absent' end, v_now, v_actor, jsonb_build_object('submits', e.submits, 'again', v_again, 'counts', v_counts, 'facts', v_facts || jsonb_build_object('look', 'second')));
     end if;
   else
     v_label := throughline._move(p_task, p_step, 'inconclusive', v_now, v_actor, jsonb_build_object('facts', v_facts));
@@ -160,7 +160,9 @@ begin
   v_proof := throughline._plan(p_task, s.ordinal) -> 'proof';
   if v_proof ->> 'kind' = 'record' then
     select array_agg(x.p) into v_missing from (
-      select q.p, s.result #> (string_to_array(replace(replace(ltrim(q.p, '/'), '~1', '/'), '~0', '~'), '/')) as v from jsonb_array_elements_text(v_proof -> 'requires') q(p)) x
+      -- A JSON pointer: split first, since an escaped slash is part of a name.
+      select q.p, s.result #> array(select replace(replace(u.part, '~1', '/'), '~0', '~') from unnest(string_to_array(substr(q.p, 2), '/')) with ordinality u(part, n) order by u.n) as v
+      from jsonb_array_elements_text(v_proof -> 'requires') q(p)) x
     where x.v is null or x.v in ('null', '""', '[]', '{}');
     perform throughline._accept(p_task, p_step, s.check_no, s.result is not null, s.result is not null, v_missing is null and s.result is not null,
       jsonb_strip_nulls(jsonb_build_object('proof', 'record', 'missing', to_jsonb(v_missing), 'sha256', encode(sha256(convert_to(s.result::text, 'UTF8')), 'hex'))), null, p_now, 'ledger');

@@ -28,6 +28,7 @@ begin
   for s in select st.* from throughline.step st where st.task_id = p_task and (st.name = p ->> 'step' or (p ->> 'step' is null and st.state = 'dead')) order by st.ordinal loop
     v_refusal := case when s.state <> 'dead' then 'REPLAY_NOT_DEAD' when s.cancel_id is not null then 'REPLAY_CANCEL_SET' end;
     if v_refusal is null then
+    begin
       for e in select f.id from throughline.effect f join jsonb_array_elements(coalesce(p -> 'void', '[]')) v on v.value ->> 'effect' = f.name and coalesce(v.value ->> 'item', '') = f.item
         where f.task_id = p_task and f.step = s.name and f.live loop
         perform throughline._end_generation(e.id, 'voided', v_now);
@@ -35,7 +36,13 @@ begin
       if (p ->> 'drop_checkpoints')::boolean then delete from throughline.checkpoint where task_id = p_task and step = s.name; end if;
       v_label := throughline._move(p_task, s.name, 'replay', v_now, p ->> 'by', jsonb_build_object('facts', jsonb_strip_nulls(jsonb_build_object('why', p -> 'why', 'replay', p -> 'id',
         'void', p -> 'void', 'drop_checkpoints', p -> 'drop_checkpoints', 'attempts_before', s.attempt))));
-      v_refusal := case when v_label is null then case when (select open_count from throughline.step where task_id = p_task and name = s.name) > 0 then 'REPLAY_EFFECT_OPEN' else 'REPLAY_PROOF_ARRIVED' end end;
+      if v_label is null then
+        raise exception using errcode = 'TL901', message = case when (select open_count from throughline.step where task_id = p_task and name = s.name) > 0 then 'REPLAY_EFFECT_OPEN' else 'REPLAY_PROOF_ARRIVED' end;
+      end if;
+    exception when sqlstate 'TL901' then
+      -- This step's part is undone (what was voided, too); the others' stays.
+      v_refusal := sqlerrm;
+    end;
     end if;
     if v_refusal is null then v_done := v_done + 1; end if;
     v_result := v_result || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object('step', s.name, 'replayed', v_refusal is null, 'refused', v_refusal, 'rule', v_label)));
@@ -104,6 +111,9 @@ begin
   if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
   select * into l from throughline.timeline where task_id = p_task and id = (p ->> 'entry')::bigint;
   if not found then return jsonb_build_object('error', 'ENTRY_UNKNOWN', 'entry', p -> 'entry'); end if;
+  select id into v_id from throughline.timeline where task_id = p_task and kind = 'correction' and actor = p ->> 'by'
+    and facts = jsonb_strip_nulls(jsonb_build_object('corrects', l.id, 'why', p -> 'why', 'was', l.reason, 'is', p -> 'reason'));
+  if found then return jsonb_build_object('entry', v_id, 'corrects', l.id, 'repeated', true); end if;
   v_id := throughline._log(p_task, l.step, 'correction', throughline.now(), p ->> 'by', jsonb_strip_nulls(jsonb_build_object('corrects', l.id, 'why', p -> 'why', 'was', l.reason, 'is', p -> 'reason')),
     coalesce((select state from throughline.step where task_id = p_task and name = l.step), '-'));
   return jsonb_build_object('entry', v_id, 'corrects', l.id);

@@ -22,6 +22,8 @@ create or replace function throughline.outbox_sent(p jsonb) returns integer lang
 declare
   v_deleted integer;
 begin
+  -- Locked in one order: two dispatchers that report the same rows must not wait for each other.
+  perform from throughline.outbox o where o.task_id in (select (x.value ->> 'task')::uuid from jsonb_array_elements(p) x) order by o.task_id for update;
   delete from throughline.outbox o using jsonb_array_elements(p) x where o.task_id = (x.value ->> 'task')::uuid and o.version = (x.value ->> 'version')::bigint;
   get diagnostics v_deleted = row_count;
   update throughline.outbox o set taken_until = '-infinity', attempts = 0 from jsonb_array_elements(p) x where o.task_id = (x.value ->> 'task')::uuid;
@@ -56,20 +58,28 @@ create or replace function throughline.sweep_due(p_limit integer, p_silence_ms b
 declare
   v_now timestamptz := throughline.now();
   v_silent timestamptz := v_now - throughline._interval(p_silence_ms);
+  v_window text := throughline._silence_window(v_now, p_silence_ms);
   c record;
 begin
-  for c in select id from throughline.receipt where verdict is null and task_id is null limit p_limit loop
-    perform throughline._judge(c.id, v_now);
+  for c in select id from throughline.receipt where verdict is null and task_id is null order by id limit p_limit for update skip locked loop
+    perform throughline._judge_safely(c.id, v_now);
   end loop;
   return (select coalesce(jsonb_agg(d.task_id), '[]') from (
     select distinct x.task_id from (
       (select task_id from throughline.step where claim_id is not null and lease_expires_at < v_now order by lease_expires_at limit p_limit)
       union all (select task_id from throughline.step where receipt_due_at < v_silent order by receipt_due_at limit p_limit)
-      union all (select task_id from throughline.step where state = 'queued' and next_run_at < v_silent order by next_run_at limit p_limit)
-      union all (select task_id from throughline.step where next_check_at < v_silent order by next_check_at limit p_limit)
-      union all (select task_id from throughline.receipt where verdict is null and task_id is not null and received_at < v_silent limit p_limit)
-    ) x limit p_limit) d);
+      -- A driver that was woken in this window is not asked again: rows that nobody can run must not hide the others.
+      union all (select task_id from throughline.step s where state in ('queued', 'unconfirmed') and (state = 'queued' or next_check_at is null) and next_run_at < v_silent
+        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_run_at limit p_limit)
+      union all (select task_id from throughline.step s where greatest(next_check_at, check_expires_at) < v_silent and next_check_at < v_silent
+        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_check_at limit p_limit)
+      union all (select task_id from throughline.receipt where verdict is null and task_id is not null and received_at < v_silent order by verdict_facts <> '{}', received_at limit p_limit)
+    ) x) d);
 end $$;
+
+create or replace function throughline._silence_window(p_now timestamptz, p_silence_ms bigint) returns text language sql immutable as $$
+  select floor(extract(epoch from p_now) * 1000 / (3 * p_silence_ms))::text
+$$;
 
 -- One task of the sweep, in a transaction of its own: ticks it, and wakes its driver, once in its window.
 create or replace function throughline.task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql as $$
@@ -84,18 +94,18 @@ begin
   select * into t from throughline.task where id = p_task for no key update skip locked;
   if not found then return jsonb_build_object('busy', true); end if;
   v_now := throughline.now();
-  for c in select id from throughline.receipt where task_id = p_task and verdict is null loop
-    perform throughline._judge(c.id, v_now);
-    v_judged := v_judged + 1;
+  for c in select id from throughline.receipt where task_id = p_task and verdict is null order by received_at, id loop
+    if throughline._judge_safely(c.id, v_now) then v_judged := v_judged + 1; end if;
   end loop;
   v_moves := throughline._tick(p_task, v_now, 'sweeper:' || p_holder);
   v_due := exists (select from throughline.step s where s.task_id = p_task and (
     (s.state = 'queued' and s.next_run_at < v_now - throughline._interval(p_silence_ms))
-    or (s.next_check_at < v_now - throughline._interval(p_silence_ms) and s.check_claim_id is null)))
+    or (s.state = 'unconfirmed' and s.next_check_at is null and s.next_run_at < v_now - throughline._interval(p_silence_ms))
+    or greatest(s.next_check_at, s.check_expires_at) < v_now - throughline._interval(p_silence_ms)))
     and not exists (select from throughline.outbox where task_id = p_task);
   if v_due then
     insert into throughline.recovery (task_id, kind, window_key, at, by)
-    values (p_task, 'driver_silent', floor(extract(epoch from v_now) * 1000 / (3 * p_silence_ms))::text, v_now, p_holder) on conflict do nothing;
+    values (p_task, 'driver_silent', throughline._silence_window(v_now, p_silence_ms), v_now, p_holder) on conflict do nothing;
     v_due := found;
   end if;
   if v_moves + v_judged > 0 or v_due then perform throughline._wake(p_task, v_now, true); end if;
