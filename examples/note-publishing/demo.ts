@@ -1,0 +1,54 @@
+/**
+ * `npm run demo`: four stories on a local stack, each ending with its explanation; then it stays up for a look around.
+ * `-- --once --json`: one JSON object a line and story, then it ends; non-zero if a story ended otherwise.
+ */
+import { parseArgs } from 'node:util';
+import { explanationText } from '../../src/index.ts';
+import { nextStopSignal } from '../../src/dev/index.ts';
+import { fileURLToPath } from 'node:url';
+import { startSurroundings, TIMES } from './demo/surroundings.ts';
+import { STORIES, tell } from './demo/stories.ts';
+import { PlatformClient } from './platform/client.ts';
+import { createPublishNote } from './task.ts';
+
+const { values } = parseArgs({ options: { once: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } });
+/** With --json, stdout is the stories' alone. */
+const say = (line: string): void => {
+  (values.json ? process.stderr : process.stdout).write(`${line}\n`);
+};
+
+const stopped = nextStopSignal();
+const surroundings = await startSurroundings(say);
+const { stack, platform, client } = surroundings;
+let failed = 0;
+try {
+  // The client only needs the plan and the input's schema; the worker process runs the handlers.
+  const publishNote = createPublishNote({
+    notes: fileURLToPath(new URL('notes', import.meta.url)), platform: new PlatformClient({ address: platform.address }), callbackUrl: 'http://127.0.0.1/unused',
+    callTimeoutMs: Number(TIMES.CALL_TIMEOUT_MS), visibleWithinMs: Number(TIMES.VISIBLE_WITHIN_MS), receiptWithinMs: Number(TIMES.RECEIPT_WITHIN_MS), retryMs: Number(TIMES.RETRY_MS), lookMs: Number(TIMES.LOOK_MS),
+  });
+  for (const [index, story] of STORIES.entries()) {
+    say(`\n── Story ${String(index + 1)}: ${story.title} ──`);
+    const told = await Promise.race([tell(story, { client, platform, publishNote, say: (line) => { say(`   ${line}`); } }), stopped.then(() => null)]);
+    if (told === null) break;
+    if (told.wrong.length > 0) failed += 1;
+    if (values.json) {
+      const { explanation, ...rest } = told;
+      process.stdout.write(`${JSON.stringify({ ...rest, headline: explanation.headline, story: explanation.story })}\n`);
+    } else {
+      say('');
+      say(explanationText(told.explanation, { width: Math.min(process.stdout.columns ?? 100, 110) }));
+      say(`   the platform's own count for this task: ${String(told.platform.posts)} posts, ${String(told.platform.pictures)} pictures, ${String(told.platform.requests)} requests`);
+    }
+    for (const line of told.wrong) say(`   NOT AS EXPECTED: ${line}`);
+  }
+  say(failed === 0 ? '\nAll stories ended as they should.' : `\n${String(failed)} stories ended otherwise.`);
+  if (!values.once) {
+    say(`\nThe stack stays up until Ctrl-C:\n  Temporal's UI    ${stack.temporalUiUrl ?? stack.temporalAddress}\n  the platform     ${platform.address}/posts\n  Postgres         ${stack.databaseUrl}`);
+    say(`  in another terminal:  THROUGHLINE_DATABASE_URL='${stack.databaseUrl}' TEMPORAL_ADDRESS=${stack.temporalAddress} npx tsx src/cli/main.ts list`);
+    await stopped;
+  }
+} finally {
+  await surroundings.stop();
+}
+process.exitCode = failed === 0 ? 0 : 1;
