@@ -1,6 +1,6 @@
 import { edgesOf, FACT_NAMES, LIMITS, PARENT_RULES, REASON_CODES, reasonOf, RULES, STEP_STATES } from '../src/state/index.ts';
 
-const text = (value: string | null | undefined): string => (value == null ? 'null' : `'${value.replaceAll("'", "''")}'`);
+const text = (value: string | null | undefined): string => (value === null || value === undefined ? 'null' : `'${value.replaceAll("'", "''")}'`);
 const column = (name: string): string => (name === 'left' ? '"left"' : name);
 
 /** Limits that the ledger's functions need, as functions of the same name. */

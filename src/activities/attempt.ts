@@ -4,7 +4,7 @@ import type { ReviewAnswer } from '../define/types.ts';
 import type { Json } from '../define/json.ts';
 import { storable } from '../define/storable.ts';
 import { ThroughlineError } from '../errors.ts';
-import type { Claimed, SettleRow, Stored } from '../ledger/index.ts';
+import type { Claimed, SettleRow } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 import type { PlanStep, Stage } from '../state/index.ts';
 import { runCheck } from './check.ts';
@@ -28,7 +28,8 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const handlers = definition?.steps.get(input.step);
   const plan = definition?.plan.steps.find((step) => step.name === input.step);
   if (handlers === undefined || plan === undefined) return { outcome: 'no_handler', ms: 0, view: null };
-  if (deps.shutdown.aborted) return { outcome: 'not_yet', ms: 500, view: null };
+  const stopping = (): boolean => deps.shutdown.aborted;
+  if (stopping()) return { outcome: 'not_yet', ms: 500, view: null };
 
   const claim = randomUUID();
   const claimed = await deps.door.stepClaim(input.task, input.step, claim, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
@@ -53,7 +54,7 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const answer = await deps.door.stepSettle(input.task, input.step, { claim, epoch: claimed.epoch, holder: deps.holder, ...ending }, { patienceMs: RECORD_PATIENCE_MS });
   log.debug({ how: ending.how, category: ending.error?.category }, 'settled');
   const due = answer.view.steps.find((step) => step.name === input.step);
-  if (due?.state === 'completed' && due.next?.in_ms === 0 && !deps.shutdown.aborted) return runCheck(deps, input);
+  if (due?.state === 'completed' && due.next?.in_ms === 0 && !stopping()) return runCheck(deps, input);
   return { outcome: 'settled', ms: 0, view: answer.view };
 }
 
@@ -89,14 +90,14 @@ class Attempt {
       {
         renewed: heartbeat,
         cancelAsked: () => this.#stop(new AttemptStop('boundary', 'a cancel was asked')),
-        lost: (epoch) => this.#endNow(this.#stop(new AttemptStop('fenced', `claim of epoch ${String(this.#claimed.epoch)} meets epoch ${String(epoch)}`))),
+        lost: (epoch) => { this.#endNow(this.#stop(new AttemptStop('fenced', `claim of epoch ${String(this.#claimed.epoch)} meets epoch ${String(epoch)}`))); },
       },
     );
     const deadline = this.#stopAfter(this.#plan.timeout_ms, TIMEOUT_GRACE_MS, () => new AttemptStop('timeout', `the attempt took longer than ${String(this.#plan.timeout_ms)} ms`));
     let grace: NodeJS.Timeout | undefined;
     const onShutdown = (): void => {
       const stop = this.#stop(new AttemptStop('shutdown', 'the worker shuts down'));
-      grace = setTimeout(() => this.#endNow(stop), this.#deps.shutdownGraceMs);
+      grace = setTimeout(() => { this.#endNow(stop); }, this.#deps.shutdownGraceMs);
     };
     this.#deps.shutdown.addEventListener('abort', onShutdown, { once: true });
     if (this.#deps.shutdown.aborted) onShutdown();
@@ -127,7 +128,7 @@ class Attempt {
     const timers: { first: NodeJS.Timeout; second: NodeJS.Timeout | undefined } = {
       first: setTimeout(() => {
         const stop = this.#stop(why());
-        timers.second = setTimeout(() => this.#endNow(stop), graceMs);
+        timers.second = setTimeout(() => { this.#endNow(stop); }, graceMs);
       }, ms),
       second: undefined,
     };
@@ -145,7 +146,7 @@ class Attempt {
     const returned = await handlers.run(context);
     // A handler that swallowed a lost answer or a lost claim has not made it come back.
     if (this.#stopped?.kind === 'lost' || this.#stopped?.kind === 'fenced') return this.#endingOf(this.#stopped);
-    return { how: this.#plan.receipt === null ? 'done' : 'submitted', result: handlers.parseResult(returned) as Stored };
+    return { how: this.#plan.receipt === null ? 'done' : 'submitted', result: handlers.parseResult(returned) };
   }
 
   #endingOf(thrown: unknown): Ending | null {
@@ -176,7 +177,7 @@ function reviewOf(answer: ReviewAnswer): NonNullable<SettleRow['review']> {
   const words = 'ask' in answer ? '' : 'approve' in answer ? answer.approve : answer.reject;
   if (typeof words !== 'string' || words.length > LIMITS.why_chars_max) throw new ThroughlineError('RESULT_TOO_LARGE', { path: '/review', limit: LIMITS.why_chars_max });
   const stored: Json = storable(answer.note ?? null, '/review/note', LIMITS.result_bytes_max);
-  const note = { note: stored as Stored };
+  const note = { note: stored };
   if ('ask' in answer) return note;
   return { ...note, decision: { verdict: 'approve' in answer ? 'approved' : 'rejected', by: 'automatic-checks', why: storable(words, '/review/why', LIMITS.why_chars_max * 6) as string } };
 }

@@ -61,7 +61,7 @@ async function probe(input: StepInput, handlers: HandlerSet, claimed: CheckClaim
     if (answer.answer === 'absent') return { effect_id: subject.id, answer: 'absent' };
     if (answer.answer === 'unknown') return unknown(answer.detail?.slice(0, 500) ?? null);
     const result = subject.submits ? handlers.parseResult(answer.result) : storable(answer.result, '/probe/result', LIMITS.result_bytes_max);
-    return { effect_id: subject.id, answer: answer.answer, external_id: answer.externalId.slice(0, LIMITS.external_id_chars_max), result: result as Stored };
+    return { effect_id: subject.id, answer: answer.answer, external_id: answer.externalId.slice(0, LIMITS.external_id_chars_max), result: result };
   } catch (thrown) {
     const { row } = failureRow(readThrown(thrown), 'receive');
     return unknown({ category: row.category, message: row.message.slice(0, 500) });
@@ -107,7 +107,7 @@ async function readBack(deps: ActivityDeps, input: StepInput, handlers: RunHandl
     LIMITS.result_bytes_max,
   );
   return {
-    found: word(answer.exists), ours: word(answer.ours), minimum: lacksResult ? false : word(answer.minimum), detail: detail as Stored,
+    found: word(answer.exists), ours: word(answer.ours), minimum: lacksResult ? false : word(answer.minimum), detail: detail,
     ...(result === null ? {} : { result: result as Stored }),
   };
 }

@@ -36,7 +36,7 @@ export function createContext(scope: EffectScope): StepContext<unknown, unknown,
       const known = checkpoints.get(name);
       if (known !== undefined) return known as T;
       const value = storable(await work(), `/checkpoints/${name}`, LIMITS.checkpoint_bytes_max, { notStorable: 'INPUT_NOT_STORABLE', tooLarge: 'RESULT_TOO_LARGE' });
-      const answer = await deps.door.checkpointPut(task, step, claim, name, value as Stored, LIMITS.checkpoints_per_step_max, { patienceMs: RECORD_PATIENCE_MS });
+      const answer = await deps.door.checkpointPut(task, step, claim, name, value, LIMITS.checkpoints_per_step_max, { patienceMs: RECORD_PATIENCE_MS });
       if ('refused' in answer) throw fenced(answer.epoch);
       checkpoints.set(name, answer.value);
       return answer.value as T;

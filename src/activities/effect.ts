@@ -3,7 +3,7 @@ import { digest } from '../define/canonical.ts';
 import type { EffectAnswer, EffectCall, EffectOptions } from '../define/types.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
-import type { Claimed, IntentAnswer, LiveEffect, OutcomeRow, Stored } from '../ledger/index.ts';
+import type { Claimed, IntentAnswer, LiveEffect, OutcomeRow } from '../ledger/index.ts';
 import { effectAnswer, LIMITS } from '../state/index.ts';
 import type { PlanEffect, PlanStep } from '../state/index.ts';
 import { storable } from '../define/storable.ts';
@@ -118,15 +118,15 @@ export class EffectRunner {
     // The other side has acted: whatever is wrong with what the handler made of it must not hide that.
     const externalId = typeof answer.externalId === 'string' ? answer.externalId.slice(0, LIMITS.external_id_chars_max) : String(answer.externalId);
     let result: Json = null;
-    let invalid: unknown;
+    let invalid: Error | null = null;
     try {
       result = effect.submits ? this.#scope.parseResult(answer.result) : storable(answer.result ?? null, `/effects/${effect.name}/result`, LIMITS.result_bytes_max);
     } catch (error) {
-      invalid = error;
+      invalid = error instanceof Error ? error : new Error(String(error));
     }
-    await this.#record(messageId, { outcome: 'confirmed', external_id: externalId, result: result as Stored });
-    this.#known.set(`${effect.name}/${item}`, { name: effect.name, item, generation: permission.generation, status: 'confirmed', external_id: externalId, result: result as Stored });
-    if (invalid !== undefined) throw invalid;
+    await this.#record(messageId, { outcome: 'confirmed', external_id: externalId, result: result });
+    this.#known.set(`${effect.name}/${item}`, { name: effect.name, item, generation: permission.generation, status: 'confirmed', external_id: externalId, result: result });
+    if (invalid !== null) throw invalid;
     return { externalId, result: result as T };
   }
 

@@ -10,7 +10,6 @@ import type { ActivityDeps } from './deps.ts';
 import type { TaskActivities } from './types.ts';
 import type { Json } from '../define/json.ts';
 import { checkedAction } from '../ledger/index.ts';
-import type { Stored } from '../ledger/index.ts';
 
 export type { ActivityDeps } from './deps.ts';
 export { definitionKey } from './deps.ts';
@@ -57,7 +56,7 @@ export function createActivities(deps: ActivityDeps): TaskActivities {
         if (definition === undefined) throw new ThroughlineError('TYPE_UNKNOWN', { facts: { type: input.type } });
         const parsed = definition.parseInput(input.input) as Json;
         const { id } = await deps.door.taskEnqueue({
-          type: definition.type, version: definition.version, id: taskIdOf(input.type, input.key), key: input.key, input: parsed as Stored,
+          type: definition.type, version: definition.version, id: taskIdOf(input.type, input.key), key: input.key, input: parsed,
           digest: digest(parsed), digests: inputDigests(parsed), by: 'temporal',
         });
         return { task: id };

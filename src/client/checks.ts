@@ -19,8 +19,10 @@ export function checkedTime(value: Date | string, path: string, now = Date.now()
   const date = value instanceof Date ? value : new Date(value);
   if (typeof value === 'string' && !ISO_WITH_ZONE.test(value)) throw new ThroughlineError('TIME_INVALID', { path, message: 'The time must be ISO 8601 with a zone, as in 2026-05-01T09:00:00Z.' });
   // A day that does not exist (30 February) rolls over in `Date`; its digits then differ.
-  const rolled = typeof value === 'string' && value.slice(0, 10) !== new Date(`${value.slice(0, 10)}T00:00:00Z`.replace(' ', 'T')).toJSON()?.slice(0, 10);
-  if (Number.isNaN(date.getTime()) || rolled) throw new ThroughlineError('TIME_INVALID', { path });
+  const day = typeof value === 'string' ? value.slice(0, 10) : null;
+  const midnight = day === null ? date : new Date(`${day}T00:00:00Z`);
+  const real = !Number.isNaN(date.getTime()) && !Number.isNaN(midnight.getTime()) && (day === null || midnight.toISOString().startsWith(day));
+  if (!real) throw new ThroughlineError('TIME_INVALID', { path });
   if (date.getTime() - now > LIMITS.delay_ms_max) throw new ThroughlineError('TIME_INVALID', { path, limit: `${String(LIMITS.delay_ms_max)} ms from now` });
   return date.toISOString();
 }

@@ -5,7 +5,7 @@ import type { Json } from '../define/json.ts';
 import type { Duration } from '../define/types.ts';
 import { ThroughlineError } from '../errors.ts';
 import { boundedText, checkedAction, Database, Door, Reader } from '../ledger/index.ts';
-import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, Queryable, ReceiptAnswer, ReplayAnswer, Stored, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
+import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, Queryable, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
 import { checkedDelay, checkedKey, checkedTaskId, checkedTime, naturalKey } from './checks.ts';
@@ -103,7 +103,7 @@ export class ThroughlineClient {
     const row = {
       type: definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max),
       id: randomUUID(),
-      input: parsed as Stored,
+      input: parsed,
       digest: digest(parsed),
       digests: inputDigests(parsed),
       by: boundedText(options.by ?? this.#by, '/by', LIMITS.actor_chars_max),
@@ -151,7 +151,7 @@ export class ThroughlineClient {
   /** Stores a receipt, then judges it: see its verdict. Never throws for a receipt that merely doesn't match. */
   async deliverReceipt(receipt: ReceiptInput): Promise<ReceiptAnswer> {
     if (!RECEIPT_KINDS.includes(receipt.kind)) throw new ThroughlineError('INPUT_INVALID', { path: '/kind', message: `The kind must be one of ${RECEIPT_KINDS.join(', ')}.` });
-    const text = (value: string | null | undefined, path: string, charsMax = 200): string | null => (value == null ? null : boundedText(value, path, charsMax));
+    const text = (value: string | null | undefined, path: string, charsMax = 200): string | null => (value === null || value === undefined ? null : boundedText(value, path, charsMax));
     const body = storable({ text: receipt.text ?? null }, '/text', LIMITS.receipt_bytes_max);
     const artifact = storable(receipt.artifact ?? null, '/artifact', LIMITS.receipt_bytes_max);
     const fields = {
@@ -163,7 +163,7 @@ export class ThroughlineClient {
     const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Pick<Parameters<Door['receiptPut']>[0], 'delivery_id' | 'sender' | 'task' | 'step' | 'kind'>;
     if (present.sender.startsWith('reviewer:')) throw new ThroughlineError('INPUT_INVALID', { path: '/sender', message: 'Verdicts of reviewers come through `decide`.' });
     return this.#door.receiptPut({
-      ...present, body: body as Stored, ...(artifact === null ? {} : { artifact: artifact as Stored }), ...(receipt.retryable === undefined ? {} : { retryable: receipt.retryable }),
+      ...present, body: body, ...(artifact === null ? {} : { artifact: artifact }), ...(receipt.retryable === undefined ? {} : { retryable: receipt.retryable }),
       digest: digest({ ...fields, body, artifact, retryable: receipt.retryable ?? null }),
     });
   }

@@ -42,10 +42,10 @@ export class RestWaiter {
         options.signal?.removeEventListener('abort', onAbort);
         settle();
       };
-      const waiter: Waiter = { task, resolve: (rest) => end(() => resolve(rest)), reject: (error) => end(() => reject(error as Error)) };
-      const onAbort = (): void => waiter.reject(options.signal?.reason);
+      const waiter: Waiter = { task, resolve: (rest) => { end(() => { resolve(rest); }); }, reject: (error) => { end(() => { reject(error instanceof Error ? error : new Error(String(error))); }); } };
+      const onAbort = (): void => { waiter.reject(options.signal?.reason); };
       const timer =
-        options.timeoutMs === undefined ? undefined : setTimeout(() => waiter.reject(new ThroughlineError('WAIT_TIMEOUT', { limit: `${String(options.timeoutMs)} ms`, facts: { task } })), options.timeoutMs);
+        options.timeoutMs === undefined ? undefined : setTimeout(() => { waiter.reject(new ThroughlineError('WAIT_TIMEOUT', { limit: `${String(options.timeoutMs)} ms`, facts: { task } })); }, options.timeoutMs);
       options.signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
       this.#pause = POLL_MS_MIN;

@@ -64,7 +64,8 @@ export class Database {
     return this.#answer<T>(result);
   }
 
-  /** Reads rows; SELECT only. */
+  /** Reads rows; SELECT only. The caller names the row's shape. */
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
   async rows<T>(text: string, values: readonly unknown[], name?: string): Promise<T[]> {
     const config = { text, values: values.map((value) => (Array.isArray(value) ? value : parameter(value))), ...(name === undefined ? {} : { name }) };
     const result = await this.#patiently(() => this.#pool.query(config), this.#patienceMs);

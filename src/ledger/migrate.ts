@@ -31,7 +31,7 @@ async function numbered(): Promise<readonly string[]> {
 
 async function applied(client: pg.PoolClient): Promise<readonly string[]> {
   const found = await client.query<{ present: string | null }>("select to_regclass('throughline.migration')::text as present");
-  if (found.rows[0]?.present == null) return [];
+  if ((found.rows[0]?.present ?? null) === null) return [];
   const rows = await client.query<{ name: string }>('select name from throughline.migration order by id');
   return rows.rows.map((row) => row.name);
 }

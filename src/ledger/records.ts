@@ -57,7 +57,7 @@ export interface StepRow {
   /** The step may be repeated under its key until then; null: not. */
   readonly resend_until: string | null;
   readonly result: Stored;
-  readonly error: (FailureRow & { readonly [key: string]: unknown }) | null;
+  readonly error: (FailureRow & Readonly<Record<string, unknown>>) | null;
 }
 
 /** One entry of the timeline. `from_state` and `to_state` are '-' where the entry is not about one step. */

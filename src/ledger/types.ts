@@ -133,7 +133,7 @@ export interface OutcomeRow {
   readonly error?: FailureRow;
 }
 
-export type OutcomeAnswer = { readonly recorded: true; readonly repeated?: true; readonly late?: true; readonly moved?: string | null };
+export interface OutcomeAnswer { readonly recorded: true; readonly repeated?: true; readonly late?: true; readonly moved?: string | null }
 
 export interface ReceiptRow {
   readonly delivery_id: string;

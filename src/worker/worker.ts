@@ -48,7 +48,7 @@ const workflowBundle = (log: Logger): Promise<WorkflowBundleWithSourceMap> => {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   bundle ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
-    logger: { log: () => undefined, trace: () => undefined, debug: () => undefined, info: () => undefined, warn: (text) => log.warn(text), error: (text) => log.error(text) },
+    logger: { log: () => undefined, trace: () => undefined, debug: () => undefined, info: () => undefined, warn: (text) => { log.warn(text); }, error: (text) => { log.error(text); } },
   });
   return bundle;
 };
@@ -126,7 +126,9 @@ export class TaskWorker {
       const offers = options.tasks.map(({ type, version }) => ({ type, version }));
       const seen = (stopping: boolean) => door.workerSeen(holder, offers, taskQueue, Date.now(), stopping);
       await seen(false);
-      opened.push(async () => void (await seen(true)));
+      opened.push(async () => {
+        await seen(true);
+      });
       const loops = [
         new Loop({ name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, log, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows }),
         new Loop({ name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, log, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows }),

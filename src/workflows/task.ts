@@ -30,7 +30,7 @@ setWorkflowOptions({ failureExceptionTypes: [Error] }, task);
 export async function task(input: TaskInput): Promise<TaskOutcome> {
   let view: View | null = input.view ?? null;
   let dirty = view === null;
-  let cancelRequested = false;
+  const temporal = { cancelRequested: false };
   let signals = 0;
   let shown = '';
   let readAt = Date.now();
@@ -62,7 +62,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
 
   // Temporal's own "request cancellation" is a cancel like any other: it decides nothing here.
   CancellationScope.current().cancelRequested.catch(() => {
-    cancelRequested = true;
+    temporal.cancelRequested = true;
     asked.push({ id: `temporal/${runId}`, by: 'temporal', why: 'cancellation was requested in Temporal' });
   });
 
@@ -168,11 +168,11 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   if (rest.status === 'dead') throw ApplicationFailure.create({ message: `${rest.held_by ?? 'a step'} is dead: ${rest.reason}`, type: rest.reason, nonRetryable: true, details: [outcome] });
   if (rest.status === 'cancelled') {
     // A run closes as Canceled only if Temporal's own cancellation was requested, which it can't do itself.
-    if (!cancelRequested) {
+    if (!temporal.cancelRequested) {
       await CancellationScope.nonCancellable(() => requestClose()).catch((error: unknown) => {
         if (!isCancellation(error)) throw error;
       });
-      await CancellationScope.nonCancellable(() => condition(() => cancelRequested, '10s'));
+      await CancellationScope.nonCancellable(() => condition(() => temporal.cancelRequested, '10s'));
     }
     throw new CancelledFailure(`cancelled: ${rest.reason}`, [outcome]);
   }

@@ -1,0 +1,1 @@
+export const step = (n: number): Promise<number> => Promise.resolve(n + 1);

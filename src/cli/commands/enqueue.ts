@@ -1,0 +1,73 @@
+import type { EnqueueOptions } from '../../client/client.ts';
+import { makeCommand, option, wholeNumber } from '../command.ts';
+import { usageError } from '../failure.ts';
+import { readInput } from '../input.ts';
+import { loadTasks } from '../tasks-module.ts';
+import { sayRest } from '../rest.ts';
+
+interface Options {
+  readonly input?: string;
+  readonly key?: string;
+  readonly delay?: string;
+  readonly runAt?: string;
+  readonly deadline?: string;
+  readonly again?: string;
+  readonly version?: string;
+  readonly by?: string;
+  readonly tasks?: string;
+  readonly wait?: true;
+  readonly timeout?: string;
+}
+
+export const enqueueCommand = () =>
+  makeCommand<Options>({
+    name: 'enqueue',
+    args: [['<type>', 'task type, registered by a worker (or given with --tasks)']],
+    summary: 'accept a task',
+    description:
+      'Writes the task to the ledger and answers its id. A key that is known already answers with the task that has it (created: false); the same key with another input is refused and the differing paths are named (DEDUPE_CONFLICT). Needs Postgres only: it works while Temporal is down.',
+    options: [
+      option('--input <json>', 'the input: JSON, @FILE, or - for stdin'),
+      option('--key <key>', "unique per type, for ever (default with --tasks: the definition's own)"),
+      option('--delay <duration>', 'not before this long from now: 90s, 10m, 2h, 7d').conflicts('runAt'),
+      option('--run-at <time>', 'not before: ISO 8601 with zone, as in 2026-05-01T09:00:00+02:00'),
+      option('--deadline <time>', 'a step that has not started by then is cancelled (deadline_passed)'),
+      option('--again <task>', 'publish again: the task that this one repeats; each may have one successor'),
+      option('--version <number>', 'version of the type (default: the newest registered)'),
+      option('--tasks <module>', "module with the type's definition: checks the input by its schema, takes its dedupe key, registers it"),
+      option('--by <who>', "who asks (default: the operating system's user)"),
+      option('--wait', 'wait until the task is at rest, then say how it is'),
+      option('--timeout <duration>', 'with --wait: give up after this long (exit code 6)'),
+    ],
+    examples: [
+      [`enqueue publish-note --input '{"note": "tides"}' --key tides/1`, 'a second time answers with the same task'],
+      ['enqueue publish-note --input @note.json --run-at 2026-05-01T09:00:00+02:00', 'input from a file, not before that time'],
+      ['enqueue publish-note --input - --tasks ./tasks.ts --wait --timeout 5m < note.json', 'input from stdin, checked by its schema; waits for the end'],
+    ],
+    exits: '2 bad input; 3 no worker has registered the type; 4 key or --again conflict; 6 --timeout passed',
+    async run(context, options, type) {
+      if (options.input === undefined) throw usageError('The input is missing: --input JSON, --input @FILE, or --input - for stdin.', '--input');
+      const input = await readInput(options.input);
+      const version = options.version === undefined ? undefined : wholeNumber(options.version, '--version');
+      const { key, delay, runAt, deadline, again, by } = options;
+      const wanted: EnqueueOptions = {
+        by: by ?? context.user,
+        ...(key === undefined ? {} : { key }),
+        ...(delay === undefined ? {} : { delay: delay as `${number}s` }),
+        ...(runAt === undefined ? {} : { runAt }),
+        ...(deadline === undefined ? {} : { deadline }),
+        ...(again === undefined ? {} : { again }),
+        ...(version === undefined ? {} : { version }),
+      };
+      const client = await context.client();
+      const definition = options.tasks === undefined ? undefined : (await loadTasks(options.tasks)).find((task) => task.type === type && (version === undefined || task.version === version));
+      if (options.tasks !== undefined && definition === undefined) throw usageError(`The module defines no task type of this name${version === undefined ? '' : ' and version'}.`, '--tasks');
+      const answer = await (definition === undefined ? client.enqueue<unknown>(type ?? '', input, wanted) : client.enqueue<unknown>(definition, input, wanted));
+      if (options.wait === true) {
+        await sayRest(context, answer.id, options.timeout, answer);
+        return;
+      }
+      const { words } = context;
+      await context.answer(answer, () => [answer.id, `  ${answer.created ? words.enqueued : words.known} (${answer.state})`]);
+    },
+  });

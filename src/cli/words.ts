@@ -1,0 +1,45 @@
+/** Headings and labels of the tables. Sentences come from `explain`, meanings from the state's own tables. */
+import type { Language } from '../config.ts';
+
+const en = {
+  id: 'ID', type: 'TYPE', key: 'KEY', status: 'STATUS', reason: 'REASON', since: 'SINCE', next: 'NEXT', step: 'STEP', state: 'STATE', tries: 'TRIES', at: 'AT', what: 'WHAT', by: 'BY', entry: 'ENTRY', verdict: 'VERDICT',
+  none: 'No task matches.',
+  more: 'More:',
+  asOf: (at: string, seq: number) => `as of ${at}, entry ${String(seq)}`,
+  attempt: (attempt: number) => `attempt ${String(attempt)}`,
+  enqueued: 'accepted',
+  known: 'known already: the key belongs to this task',
+  repeated: 'answered before under this id',
+  migrated: (names: readonly string[]) => (names.length === 0 ? 'The schema is up to date.' : `Applied: ${names.join(', ')}.`),
+  moved: (state: string) => `the step is ${state}`,
+  notJudged: 'stored; judged later',
+  replayed: 'replayed',
+  refused: (code: string, sentence: string) => `refused: ${code}. ${sentence}`,
+  again: (of: string) => `repeats ${of}`,
+  ready: (types: string, queue: string) => `Ready: ${types} on queue ${queue}. Ctrl-C stops it.`,
+  kinds: { transition: 'transition', parent: 'task', intent: 'sending', outcome: 'answer', receipt: 'receipt', cancel: 'cancel', check: 'check', correction: 'correction', late: 'late truth', note: 'note' },
+} as const;
+
+type Same<T> = { readonly [K in keyof T]: T[K] extends string ? string : T[K] extends (...args: infer A) => string ? (...args: A) => string : Same<T[K]> };
+export type Words = Same<typeof en>;
+
+const zh: Words = {
+  id: '编号', type: '类型', key: '键', status: '状态', reason: '原因', since: '自', next: '下次', step: '步骤', state: '状态', tries: '次数', at: '时间', what: '内容', by: '操作者', entry: '条目', verdict: '结论',
+  none: '没有符合条件的任务。',
+  more: '更多：',
+  asOf: (at, seq) => `截至 ${at}，条目 ${String(seq)}`,
+  attempt: (attempt) => `第 ${String(attempt)} 次尝试`,
+  enqueued: '已接受',
+  known: '已存在：该键属于此任务',
+  repeated: '此前已在同一编号下答复',
+  migrated: (names) => (names.length === 0 ? '数据库结构已是最新。' : `已应用：${names.join('、')}。`),
+  moved: (state) => `步骤现为 ${state}`,
+  notJudged: '已保存；稍后判定',
+  replayed: '已重新执行',
+  refused: (code, sentence) => `被拒绝：${code}。${sentence}`,
+  again: (of) => `重复 ${of}`,
+  ready: (types, queue) => `就绪：${types}，队列 ${queue}。按 Ctrl-C 停止。`,
+  kinds: { transition: '转换', parent: '任务', intent: '发送', outcome: '应答', receipt: '回执', cancel: '取消', check: '检查', correction: '更正', late: '迟到的事实', note: '备注' },
+};
+
+export const WORDS: Readonly<Record<Language, Words>> = { en, 'zh-CN': zh };
