@@ -1,6 +1,6 @@
 /** The timeline as a story: one line per entry that matters, corrections beside what they correct. */
 import { CATEGORIES, isCategory, reasonOf, RECEIPT_KINDS, RECEIPT_VERDICTS, STAGES } from '../../state/index.ts';
-import type { ParentStatus, ReceiptKind, ReceiptVerdict, Stage, StepState } from '../../state/index.ts';
+import type { ReceiptKind, Stage } from '../../state/index.ts';
 import type { Stored, TimelineRow } from '../../ledger/index.ts';
 import { OUTCOME_CODES } from './codes.ts';
 import type { OutcomeCode } from './codes.ts';
