@@ -203,13 +203,13 @@ describe('outcome', () => {
   });
 
   const after = {
-    'leased by another': async (tale: Tale) => void (await (await tale.expire()).claim('another/1')),
-    submitted: async (tale: Tale) => void (await (await tale.outcome('confirmed')).settle('submitted')),
-    'unconfirmed because no receipt came': async (tale: Tale) => void (await (await (await tale.outcome('confirmed')).settle('submitted')).overdue()),
-    completed: async (tale: Tale) => void (await (await tale.settle('lost')).probe('completed')),
-    succeeded: async (tale: Tale) => void (await (await (await tale.settle('lost')).probe('completed')).accept()),
-    cancelled: async (tale: Tale) => void (await (await (await tale.settle('lost')).cancels()).probe('absent', 'absent')),
-    dead: async (tale: Tale) => void (await (await tale.settle('lost')).abandons()),
+    'leased by another': async (tale: Tale) => (await tale.expire()).claim('another/1'),
+    submitted: async (tale: Tale) => (await tale.outcome('confirmed')).settle('submitted'),
+    'unconfirmed because no receipt came': async (tale: Tale) => (await (await tale.outcome('confirmed')).settle('submitted')).overdue(),
+    completed: async (tale: Tale) => (await tale.settle('lost')).probe('completed'),
+    succeeded: async (tale: Tale) => (await (await tale.settle('lost')).probe('completed')).accept(),
+    cancelled: async (tale: Tale) => (await (await tale.settle('lost')).cancels()).probe('absent', 'absent'),
+    dead: async (tale: Tale) => (await tale.settle('lost')).abandons(),
   } as const;
   const outcomes = ['confirmed', 'refused', 'not_sent'] as const;
   test.each(Object.entries(after).flatMap(([state, arrange]) => outcomes.map((outcome) => ({ state, outcome, arrange }))))(

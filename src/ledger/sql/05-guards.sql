@@ -31,7 +31,7 @@ begin
   new.claim_id := null; new.holder := null; new.lease_expires_at := null; new.charging := false;
   new.check_claim_id := null; new.check_expires_at := null; new.check_no := old.check_no + 1;
   new.checks_used := 0;
-  new.next_check_at := case when new.state = 'completed' or (new.state = 'unconfirmed' and new.has_probe) then v_now end;
+  new.next_check_at := case when new.state = 'completed' or (new.state = 'unconfirmed' and new.has_probe and new.effects > 0) then v_now end;
   new.receipt_due_at := case when new.has_receipt and new.state in ('submitted', 'received', 'in_progress')
     then v_now + throughline._interval((throughline._plan(new.task_id, new.ordinal) -> 'receipt' ->> 'within_ms')::numeric) end;
   new.next_run_at := case when new.state = 'queued' then v_now else new.next_run_at end;

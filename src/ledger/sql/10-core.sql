@@ -83,9 +83,9 @@ begin
   f.counts := coalesce((p_x ->> 'counts')::boolean, false);
   f.proof_since := s.proof_since;
   if s.effects = 0 then
-    -- Nothing was ever asked of the outside: no query can find anything.
+    -- Nothing was ever asked of the outside: no query can find anything, and no look (a step set to unconfirmed by hand).
     f.confirmed := false; f.verdict := false; f.resendable := false; f.withdrawable := false;
-    f.resolvable := s.has_probe; f.no_way := false;
+    f.resolvable := s.has_probe; f.no_way := true;
     return f;
   end if;
   f.confirmed := exists (select from throughline.effect e where e.task_id = s.task_id and e.step = s.name and e.live and e.submits and e.status = 'confirmed');

@@ -1,0 +1,591 @@
+-- Written by scripts/dump-schema.ts from the catalogue of a migrated database; do not edit, do not run.
+
+type facts (
+  needs boolean
+  due boolean
+  open boolean
+  confirmed boolean
+  cancel boolean
+  left boolean
+  tried boolean
+  resume boolean
+  receipt boolean
+  inbox boolean
+  verdict boolean
+  probe boolean
+  checks boolean
+  resendable boolean
+  resolvable boolean
+  retryable boolean
+  reentrant boolean
+  submits boolean
+  done boolean
+  again boolean
+  counts boolean
+  withdrawable boolean
+  proof_since boolean
+  no_way boolean
+)
+
+table acceptance (
+  task_id uuid not null
+  step text not null
+  check_no integer not null
+  at timestamp with time zone not null
+  found boolean
+  ours boolean
+  minimum boolean
+  detail jsonb default '{}'::jsonb not null
+  constraint acceptance_pkey PRIMARY KEY (task_id, step, check_no)
+  constraint acceptance_task_id_step_fkey FOREIGN KEY (task_id, step) REFERENCES step(task_id, name)
+)
+CREATE TRIGGER acceptance_append_only BEFORE DELETE OR UPDATE ON acceptance FOR EACH ROW EXECUTE FUNCTION _append_only()
+
+table artifact (
+  task_id uuid not null
+  step text not null
+  name text not null
+  sha256 text not null
+  uri text not null
+  media_type text not null
+  bytes bigint not null
+  attempt integer not null
+  epoch bigint not null
+  at timestamp with time zone not null
+  constraint artifact_pkey PRIMARY KEY (task_id, step, name, sha256)
+  constraint artifact_task_id_step_fkey FOREIGN KEY (task_id, step) REFERENCES step(task_id, name)
+  constraint artifact_bytes_check CHECK ((bytes >= 0))
+  constraint artifact_media_type_check CHECK ((length(media_type) <= 200))
+  constraint artifact_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+  constraint artifact_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+  constraint artifact_uri_check CHECK ((length(uri) <= 1000))
+)
+
+table cancel (
+  task_id uuid not null
+  id text not null
+  verb text default 'cancel'::text not null
+  step text
+  by text not null
+  why text not null
+  at timestamp with time zone not null
+  constraint cancel_pkey PRIMARY KEY (task_id, id)
+  constraint cancel_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
+  constraint cancel_by_check CHECK (((length(by) >= 1) AND (length(by) <= 200)))
+  constraint cancel_id_check CHECK (((length(id) >= 1) AND (length(id) <= 200)))
+  constraint cancel_step_check CHECK ((length(step) <= 63))
+  constraint cancel_verb_check CHECK ((verb = ANY (ARRAY['cancel'::text, 'withdraw'::text, 'abandon_wait'::text])))
+  constraint cancel_why_check CHECK (((length(why) >= 1) AND (length(why) <= 2000)))
+)
+
+table cancel_step (
+  task_id uuid not null
+  cancel_id text not null
+  step text not null
+  follows text
+  found text not null
+  in_flight jsonb default '[]'::jsonb not null
+  verdict text not null
+  reason text
+  verdict_at timestamp with time zone
+  deadline_at timestamp with time zone
+  constraint cancel_step_pkey PRIMARY KEY (task_id, cancel_id, step)
+  constraint cancel_step_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint cancel_step_task_id_cancel_id_fkey FOREIGN KEY (task_id, cancel_id) REFERENCES cancel(task_id, id)
+  constraint cancel_step_verdict_check CHECK ((verdict = ANY (ARRAY['pending'::text, 'prevented'::text, 'stopped_at_boundary'::text, 'too_late'::text, 'withdrawn'::text, 'needs_person'::text, 'already_terminal'::text])))
+)
+
+table checkpoint (
+  task_id uuid not null
+  step text not null
+  name text not null
+  value jsonb not null
+  attempt integer not null
+  epoch bigint not null
+  at timestamp with time zone not null
+  constraint checkpoint_pkey PRIMARY KEY (task_id, step, name)
+  constraint checkpoint_task_id_step_fkey FOREIGN KEY (task_id, step) REFERENCES step(task_id, name)
+  constraint checkpoint_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
+)
+
+table clock (
+  one boolean default true not null
+  shift interval default '00:00:00'::interval not null
+  constraint clock_pkey PRIMARY KEY (one)
+  constraint clock_one_check CHECK (one)
+)
+
+table dedupe (
+  type text not null
+  key text not null
+  task_id uuid not null
+  digest text not null
+  digests jsonb not null
+  at timestamp with time zone not null
+  constraint dedupe_pkey PRIMARY KEY (type, key)
+  constraint dedupe_digest_check CHECK ((length(digest) = 64))
+  constraint dedupe_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
+)
+
+table effect (
+  id uuid default uuidv7() not null
+  task_id uuid not null
+  step text not null
+  name text not null
+  item text default ''::text not null
+  generation integer not null
+  kind text default 'effect'::text not null
+  key text not null
+  thread_id text not null
+  submits boolean not null
+  dedupe_window_ms bigint
+  visible_within_ms bigint not null
+  absence_is_proof boolean not null
+  timeout_ms bigint not null
+  live boolean default true not null
+  status text default 'open'::text not null
+  absent_established boolean default false not null
+  absent_looks integer default 0 not null
+  done boolean default false not null
+  digest text
+  external_id text
+  result jsonb
+  note jsonb
+  first_intent_at timestamp with time zone not null
+  last_intent_at timestamp with time zone not null
+  closed_at timestamp with time zone
+  constraint effect_pkey PRIMARY KEY (id)
+  constraint effect_task_id_step_name_item_generation_key UNIQUE (task_id, step, name, item, generation)
+  constraint effect_task_id_step_fkey FOREIGN KEY (task_id, step) REFERENCES step(task_id, name)
+  constraint effect_digest_check CHECK ((length(digest) <= 64))
+  constraint effect_external_id_check CHECK ((length(external_id) <= 500))
+  constraint effect_generation_check CHECK ((generation >= 1))
+  constraint effect_item_check CHECK ((length(item) <= 200))
+  constraint effect_key_check CHECK ((length(key) <= 600))
+  constraint effect_kind_check CHECK ((kind = ANY (ARRAY['effect'::text, 'withdrawal'::text])))
+  constraint effect_name_check CHECK (((length(name) >= 1) AND (length(name) <= 63)))
+  constraint effect_status_check CHECK ((status = ANY (ARRAY['open'::text, 'confirmed'::text, 'refused'::text, 'not_sent'::text, 'absent'::text, 'failed'::text, 'withdrawn'::text, 'voided'::text, 'lost'::text])))
+  constraint effect_thread_id_check CHECK ((length(thread_id) <= 200))
+)
+CREATE UNIQUE INDEX effect_live ON effect USING btree (task_id, step, name, item) WHERE live
+
+table ledger_gap (
+  one boolean default true not null
+  ended_at timestamp with time zone default '-infinity'::timestamp with time zone not null
+  reported_by text
+  constraint ledger_gap_pkey PRIMARY KEY (one)
+  constraint ledger_gap_one_check CHECK (one)
+  constraint ledger_gap_reported_by_check CHECK ((length(reported_by) <= 300))
+)
+
+table outbox (
+  task_id uuid not null
+  version bigint default 1 not null
+  not_before timestamp with time zone not null
+  taken_until timestamp with time zone default '-infinity'::timestamp with time zone not null
+  attempts integer default 0 not null
+  forced boolean default false not null
+  last_error text
+  parked_at timestamp with time zone
+  constraint outbox_pkey PRIMARY KEY (task_id)
+  constraint outbox_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
+  constraint outbox_last_error_check CHECK ((length(last_error) <= 1000))
+) with (fillfactor=70)
+CREATE INDEX outbox_due ON outbox USING btree (not_before) WHERE (parked_at IS NULL)
+
+table parent_rule (
+  ordinal smallint not null
+  status text not null
+  quantifier text not null
+  states text[] not null
+  constraint parent_rule_pkey PRIMARY KEY (ordinal)
+  constraint parent_rule_status_key UNIQUE (status)
+  constraint parent_rule_quantifier_check CHECK ((quantifier = ANY (ARRAY['any'::text, 'all'::text, 'otherwise'::text])))
+)
+
+table reason (
+  code text not null
+  cancel_verdict text
+  ended_by text
+  constraint reason_pkey PRIMARY KEY (code)
+  constraint reason_cancel_verdict_check CHECK ((cancel_verdict = ANY (ARRAY['prevented'::text, 'stopped_at_boundary'::text, 'too_late'::text, 'withdrawn'::text, 'needs_person'::text])))
+  constraint reason_code_check CHECK ((code ~ '^[a-z_]{1,63}$'::text))
+  constraint reason_ended_by_check CHECK ((ended_by = ANY (ARRAY['user'::text, 'protection'::text, 'success'::text])))
+)
+
+table receipt (
+  id uuid default uuidv7() not null
+  delivery_id text not null
+  sender text not null
+  content_digest text not null
+  task_ref text not null
+  task_id uuid
+  step text not null
+  thread_id text
+  in_reply_to text
+  kind text not null
+  external_id text
+  code text
+  artifact jsonb
+  body jsonb default '{}'::jsonb not null
+  received_at timestamp with time zone not null
+  deliveries integer default 1 not null
+  verdict text
+  verdict_at timestamp with time zone
+  verdict_facts jsonb default '{}'::jsonb not null
+  effect_id uuid
+  applied_at timestamp with time zone
+  constraint receipt_pkey PRIMARY KEY (id)
+  constraint receipt_sender_delivery_id_content_digest_key UNIQUE (sender, delivery_id, content_digest)
+  constraint receipt_effect_id_fkey FOREIGN KEY (effect_id) REFERENCES effect(id)
+  constraint receipt_code_check CHECK ((length(code) <= 200))
+  constraint receipt_delivery_id_check CHECK (((length(delivery_id) >= 1) AND (length(delivery_id) <= 200)))
+  constraint receipt_external_id_check CHECK ((length(external_id) <= 500))
+  constraint receipt_in_reply_to_check CHECK ((length(in_reply_to) <= 200))
+  constraint receipt_kind_check CHECK ((kind = ANY (ARRAY['delivered'::text, 'received'::text, 'progress'::text, 'completed'::text, 'failed'::text, 'text'::text])))
+  constraint receipt_sender_check CHECK (((length(sender) >= 1) AND (length(sender) <= 200)))
+  constraint receipt_step_check CHECK ((length(step) <= 200))
+  constraint receipt_task_ref_check CHECK ((length(task_ref) <= 200))
+  constraint receipt_thread_id_check CHECK ((length(thread_id) <= 200))
+)
+CREATE INDEX receipt_task ON receipt USING btree (task_id, received_at)
+CREATE INDEX receipt_unjudged ON receipt USING btree (received_at) WHERE (verdict IS NULL)
+
+table recovery (
+  task_id uuid not null
+  step text default ''::text not null
+  kind text not null
+  window_key text not null
+  at timestamp with time zone not null
+  by text not null
+  constraint recovery_pkey PRIMARY KEY (task_id, step, kind, window_key)
+  constraint recovery_by_check CHECK ((length(by) <= 300))
+  constraint recovery_kind_check CHECK (((length(kind) >= 1) AND (length(kind) <= 63)))
+  constraint recovery_window_key_check CHECK (((length(window_key) >= 1) AND (length(window_key) <= 100)))
+)
+
+table replay (
+  task_id uuid not null
+  id text not null
+  step text
+  by text not null
+  why text not null
+  options jsonb default '{}'::jsonb not null
+  at timestamp with time zone not null
+  result jsonb not null
+  constraint replay_pkey PRIMARY KEY (task_id, id)
+  constraint replay_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
+  constraint replay_by_check CHECK (((length(by) >= 1) AND (length(by) <= 200)))
+  constraint replay_id_check CHECK (((length(id) >= 1) AND (length(id) <= 200)))
+  constraint replay_why_check CHECK (((length(why) >= 1) AND (length(why) <= 2000)))
+)
+
+table request (
+  message_id uuid not null
+  effect_id uuid not null
+  task_id uuid not null
+  step text not null
+  attempt integer not null
+  epoch bigint not null
+  claim_id uuid
+  intent_at timestamp with time zone not null
+  outcome text
+  outcome_at timestamp with time zone
+  late boolean default false not null
+  error jsonb
+  constraint request_pkey PRIMARY KEY (message_id)
+  constraint request_effect_id_fkey FOREIGN KEY (effect_id) REFERENCES effect(id)
+  constraint request_outcome_check CHECK ((outcome = ANY (ARRAY['confirmed'::text, 'refused'::text, 'not_sent'::text, 'absent'::text, 'failed'::text, 'withdrawn'::text, 'voided'::text])))
+)
+CREATE INDEX request_effect ON request USING btree (effect_id, intent_at)
+CREATE INDEX request_task ON request USING btree (task_id)
+
+table step (
+  task_id uuid not null
+  name text not null
+  ordinal smallint not null
+  kind text not null
+  state text not null
+  seq bigint not null
+  reason text not null
+  since timestamp with time zone not null
+  needs text[] not null
+  reentrant boolean not null
+  attempts_max integer not null
+  has_receipt boolean not null
+  inbox boolean not null
+  has_probe boolean not null
+  checks_max integer not null
+  attempt integer default 0 not null
+  charged integer default 0 not null
+  charging boolean default false not null
+  resume boolean default false not null
+  epoch bigint default 0 not null
+  claim_id uuid
+  holder text
+  lease_expires_at timestamp with time zone
+  settled_claim_id uuid
+  next_run_at timestamp with time zone not null
+  effects integer default 0 not null
+  open_count integer default 0 not null
+  cancel_id text
+  check_no integer default 0 not null
+  checks_used integer default 0 not null
+  next_check_at timestamp with time zone
+  check_claim_id uuid
+  check_expires_at timestamp with time zone
+  receipt_due_at timestamp with time zone
+  proof_since boolean default false not null
+  result jsonb
+  error jsonb
+  constraint step_pkey PRIMARY KEY (task_id, name)
+  constraint step_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint step_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
+  constraint step_task_id_seq_state_fkey FOREIGN KEY (task_id, seq, state) REFERENCES timeline(task_id, id, to_state)
+  constraint step_attempt_check CHECK ((attempt >= 0))
+  constraint step_attempts_max_check CHECK ((attempts_max >= 1))
+  constraint step_cancel_id_check CHECK ((length(cancel_id) <= 200))
+  constraint step_charged_check CHECK ((charged >= 0))
+  constraint step_check CHECK (((state = ANY (ARRAY['leased'::text, 'cancel_requested'::text])) = (claim_id IS NOT NULL)))
+  constraint step_check1 CHECK ((((claim_id IS NULL) = (holder IS NULL)) AND ((claim_id IS NULL) = (lease_expires_at IS NULL))))
+  constraint step_check2 CHECK (((state <> 'cancel_requested'::text) OR (cancel_id IS NOT NULL)))
+  constraint step_check3 CHECK ((NOT ((state = ANY (ARRAY['queued'::text, 'leased'::text])) AND (cancel_id IS NOT NULL))))
+  constraint step_check4 CHECK ((NOT ((state = ANY (ARRAY['queued'::text, 'completed'::text, 'cancelled'::text, 'succeeded'::text])) AND (open_count > 0))))
+  constraint step_check5 CHECK (((check_claim_id IS NULL) = (check_expires_at IS NULL)))
+  constraint step_checks_max_check CHECK ((checks_max >= 1))
+  constraint step_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 300)))
+  constraint step_kind_check CHECK ((kind = ANY (ARRAY['run'::text, 'review'::text])))
+  constraint step_name_check CHECK (((length(name) >= 1) AND (length(name) <= 63)))
+  constraint step_open_count_check CHECK ((open_count >= 0))
+  constraint step_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'queued'::text, 'leased'::text, 'submitted'::text, 'received'::text, 'in_progress'::text, 'unconfirmed'::text, 'completed'::text, 'succeeded'::text, 'cancel_requested'::text, 'cancelled'::text, 'dead'::text])))
+) with (fillfactor=70)
+CREATE INDEX step_checks ON step USING btree (next_check_at) WHERE (next_check_at IS NOT NULL)
+CREATE INDEX step_due ON step USING btree (next_run_at) WHERE (state = ANY (ARRAY['queued'::text, 'unconfirmed'::text]))
+CREATE INDEX step_leases ON step USING btree (lease_expires_at) WHERE (claim_id IS NOT NULL)
+CREATE INDEX step_receipts_due ON step USING btree (receipt_due_at) WHERE (receipt_due_at IS NOT NULL)
+CREATE TRIGGER step_manual BEFORE UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (old.seq = new.seq))) EXECUTE FUNCTION _manual_correction()
+CREATE TRIGGER step_manual_after AFTER UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (new.reason = 'manual_correction'::text) AND (old.seq IS DISTINCT FROM new.seq))) EXECUTE FUNCTION _manual_after()
+
+table task (
+  id uuid not null
+  type text not null
+  version integer not null
+  key text
+  input jsonb not null
+  status text not null
+  at_rest boolean default false not null
+  reason text not null
+  held_by text
+  seq bigint default 0 not null
+  since timestamp with time zone not null
+  deadline_at timestamp with time zone
+  created_at timestamp with time zone not null
+  created_by text not null
+  ended_at timestamp with time zone
+  again_of uuid
+  driver_seen_at timestamp with time zone
+  driver_run_id text
+  constraint task_pkey PRIMARY KEY (id)
+  constraint task_again_of_key UNIQUE (again_of)
+  constraint task_again_of_fkey FOREIGN KEY (again_of) REFERENCES task(id)
+  constraint task_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint task_status_fkey FOREIGN KEY (status) REFERENCES parent_rule(status)
+  constraint task_type_version_fkey FOREIGN KEY (type, version) REFERENCES task_type(type, version)
+  constraint task_created_by_check CHECK ((length(created_by) <= 200))
+  constraint task_driver_run_id_check CHECK ((length(driver_run_id) <= 200))
+  constraint task_held_by_check CHECK ((length(held_by) <= 63))
+  constraint task_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
+) with (fillfactor=85)
+CREATE INDEX task_list ON task USING btree (created_at DESC, id DESC)
+CREATE INDEX task_open ON task USING btree (id) WHERE (NOT at_rest)
+
+table task_type (
+  type text not null
+  version integer not null
+  plan jsonb not null
+  plan_digest text not null
+  input_bytes_max integer not null
+  registered_at timestamp with time zone not null
+  registered_by text not null
+  constraint task_type_pkey PRIMARY KEY (type, version)
+  constraint task_type_input_bytes_max_check CHECK (((input_bytes_max >= 1) AND (input_bytes_max <= 1048576)))
+  constraint task_type_plan_digest_check CHECK ((plan_digest ~ '^[0-9a-f]{64}$'::text))
+  constraint task_type_registered_by_check CHECK ((length(registered_by) <= 300))
+  constraint task_type_type_check CHECK (((type ~ '^[a-z][a-z0-9]*(-[a-z0-9]+)*$'::text) AND (length(type) <= 63)))
+  constraint task_type_version_check CHECK ((version >= 1))
+)
+CREATE TRIGGER task_type_append_only BEFORE DELETE OR UPDATE ON task_type FOR EACH ROW EXECUTE FUNCTION _append_only()
+
+table timeline (
+  id bigint generated always as identity not null
+  task_id uuid not null
+  step text
+  kind text not null
+  at timestamp with time zone not null
+  event text
+  rule text
+  part smallint
+  from_state text default '-'::text not null
+  to_state text default '-'::text not null
+  reason text
+  attempt integer
+  epoch bigint
+  actor text not null
+  facts jsonb default '{}'::jsonb not null
+  constraint timeline_pkey PRIMARY KEY (task_id, id, to_state)
+  constraint timeline_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint timeline_rule_part_from_state_to_state_reason_fkey FOREIGN KEY (rule, part, from_state, to_state, reason) REFERENCES transition_edge(rule, part, from_state, to_state, reason)
+  constraint timeline_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 300)))
+  constraint timeline_check CHECK (((kind = 'transition'::text) = (rule IS NOT NULL)))
+  constraint timeline_check1 CHECK (((kind <> 'transition'::text) OR ((step IS NOT NULL) AND (reason IS NOT NULL) AND (part IS NOT NULL))))
+  constraint timeline_event_check CHECK ((length(event) <= 40))
+  constraint timeline_kind_check CHECK ((kind = ANY (ARRAY['transition'::text, 'parent'::text, 'intent'::text, 'outcome'::text, 'receipt'::text, 'cancel'::text, 'check'::text, 'correction'::text, 'late'::text, 'note'::text])))
+  constraint timeline_step_check CHECK ((length(step) <= 63))
+)
+CREATE TRIGGER timeline_append_only BEFORE DELETE OR UPDATE ON timeline FOR EACH ROW EXECUTE FUNCTION _append_only()
+CREATE TRIGGER timeline_no_truncate BEFORE TRUNCATE ON timeline FOR EACH STATEMENT EXECUTE FUNCTION _append_only()
+
+table transition_edge (
+  rule text not null
+  part smallint not null
+  from_state text not null
+  to_state text not null
+  reason text not null
+  constraint transition_edge_pkey PRIMARY KEY (rule, part, from_state, to_state, reason)
+  constraint transition_edge_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint transition_edge_part_check CHECK ((part = ANY (ARRAY[1, 2])))
+)
+
+table transition_rule (
+  label text not null
+  event text not null
+  from_state text not null
+  needs boolean
+  due boolean
+  open boolean
+  confirmed boolean
+  cancel boolean
+  left boolean
+  tried boolean
+  resume boolean
+  receipt boolean
+  inbox boolean
+  verdict boolean
+  probe boolean
+  checks boolean
+  resendable boolean
+  resolvable boolean
+  retryable boolean
+  reentrant boolean
+  submits boolean
+  done boolean
+  again boolean
+  counts boolean
+  withdrawable boolean
+  proof_since boolean
+  no_way boolean
+  via_state text
+  via_reason text
+  to_state text not null
+  reason text not null
+  constraint transition_rule_pkey PRIMARY KEY (label, from_state)
+  constraint transition_rule_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint transition_rule_via_reason_fkey FOREIGN KEY (via_reason) REFERENCES reason(code)
+  constraint transition_rule_check CHECK (((via_state IS NULL) = (via_reason IS NULL)))
+  constraint transition_rule_event_check CHECK ((event ~ '^[a-z_]{1,40}$'::text))
+  constraint transition_rule_label_check CHECK ((label ~ '^[a-z_.]{1,80}$'::text))
+)
+CREATE INDEX transition_rule_event ON transition_rule USING btree (event, from_state)
+
+table worker (
+  id text not null
+  offers jsonb not null
+  task_queue text not null
+  seen_at timestamp with time zone not null
+  clock_skew_ms bigint default 0 not null
+  stopping boolean default false not null
+  constraint worker_pkey PRIMARY KEY (id)
+  constraint worker_id_check CHECK (((length(id) >= 1) AND (length(id) <= 300)))
+  constraint worker_task_queue_check CHECK ((length(task_queue) <= 200))
+)
+
+function _accept(p_task uuid, p_step text, p_check_no integer, p_found boolean, p_ours boolean, p_minimum boolean, p_detail jsonb, p_result jsonb, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
+function _accept_inline(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _after(p_task uuid, p_now timestamp with time zone, p_actor text, p_wake boolean) returns void language plpgsql volatile
+function _after_evidence(p_task uuid, p_step text, p_effect uuid, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
+function _answer_cancels(p_task uuid, p_step text, p_state text, p_reason text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _append_only() returns trigger language plpgsql volatile
+function _apply_receipt(p_receipt uuid, p_now timestamp with time zone) returns boolean language plpgsql volatile
+function _apply_stored(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
+function _cancel_verdict_ms() returns bigint language sql immutable
+function _check_current(s step, p jsonb) returns boolean language sql immutable
+function _claim_answer(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql stable
+function _close_effect(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
+function _end_generation(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _end_submission(p_task uuid, p_step text, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _facts(s step, p_event text, p_now timestamp with time zone, p_x jsonb) returns facts language plpgsql volatile
+function _fenced(p_task uuid, p_step text, p_claim uuid) returns jsonb language sql stable
+function _first_check_at(p_task uuid, p_step text, p_now timestamp with time zone) returns timestamp with time zone language sql stable
+function _in_flight(p_task uuid, p_step text) returns jsonb language sql stable
+function _interval(p_ms numeric) returns interval language sql immutable
+function _iso(p timestamp with time zone) returns text language sql immutable
+function _judge(p_receipt uuid, p_now timestamp with time zone) returns void language plpgsql volatile
+function _judge_safely(p_receipt uuid, p_now timestamp with time zone) returns boolean language plpgsql volatile
+function _lease_margin_ms() returns bigint language sql immutable
+function _lock(p_task uuid) returns task language sql volatile
+function _log(p_task uuid, p_step text, p_kind text, p_at timestamp with time zone, p_actor text, p_facts jsonb, p_state text DEFAULT '-'::text, p_reason text DEFAULT NULL::text, p_attempt integer DEFAULT NULL::integer, p_epoch bigint DEFAULT NULL::bigint, p_event text DEFAULT NULL::text) returns bigint language sql volatile
+function _manual_after() returns trigger language plpgsql volatile
+function _manual_correction() returns trigger language plpgsql volatile
+function _may_rescue(p_task uuid, p_ordinal integer, p_now timestamp with time zone) returns boolean language sql volatile
+function _move(p_task uuid, p_step text, p_event text, p_now timestamp with time zone, p_actor text, p_x jsonb DEFAULT '{}'::jsonb) returns text language plpgsql volatile
+function _ms(p interval) returns bigint language sql immutable
+function _outcome(p jsonb, p_late boolean, p_now timestamp with time zone) returns effect language plpgsql volatile
+function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
+function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
+function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
+function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
+function _rule(p_event text, p_from text, f facts) returns transition_rule language plpgsql stable
+function _send_permission_ms() returns bigint language sql immutable
+function _silence_window(p_now timestamp with time zone, p_silence_ms bigint) returns text language sql immutable
+function _stored(p_task uuid, p_step text) returns boolean language sql stable
+function _submission(p_task uuid, p_step text) returns effect language sql stable
+function _submission_stands(p_task uuid, p_step text) returns boolean language sql stable
+function _tick(p_task uuid, p_now timestamp with time zone, p_actor text) returns integer language plpgsql volatile
+function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
+function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
+function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile
+function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEFAULT false) returns void language sql volatile
+function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function artifact_put(p_task uuid, p_step text, p_claim uuid, p jsonb, p_max integer) returns jsonb language plpgsql volatile
+function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
+function check_claim(p_task uuid, p_step text, p_check uuid, p_hold_ms bigint, p_holder text) returns jsonb language plpgsql volatile
+function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_value jsonb, p_max integer) returns jsonb language plpgsql volatile
+function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
+function now() returns timestamp with time zone language sql volatile
+function outbox_failed(p_task uuid, p_error text, p_retry_ms bigint, p_counts boolean, p_attempts_max integer) returns jsonb language plpgsql volatile
+function outbox_sent(p jsonb) returns integer language plpgsql volatile
+function outbox_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
+function outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function probe_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function receipt_put(p jsonb) returns jsonb language plpgsql volatile
+function review_decide(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function step_claim(p_task uuid, p_step text, p_claim uuid, p_holder text) returns jsonb language plpgsql volatile
+function step_settle(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function sweep_due(p_limit integer, p_silence_ms bigint) returns jsonb language plpgsql volatile
+function task_cancel(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function task_enqueue(p jsonb) returns jsonb language plpgsql volatile
+function task_look(p_task uuid, p_run_id text) returns jsonb language plpgsql volatile
+function task_record(p_task uuid, p_worker_seen_ms bigint) returns jsonb language sql volatile
+function task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql volatile
+function task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function timeline_correct(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function type_register(p jsonb) returns jsonb language plpgsql volatile
+function wait_abandon(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function withdrawal_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function worker_seen(p_id text, p_offers jsonb, p_queue text, p_clock_ms bigint, p_stopping boolean) returns jsonb language plpgsql volatile
