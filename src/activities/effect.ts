@@ -7,11 +7,13 @@ import type { Claimed, IntentAnswer, LiveEffect, OutcomeRow } from '../ledger/in
 import { effectAnswer, LIMITS } from '../state/index.ts';
 import type { PlanEffect, PlanStep } from '../state/index.ts';
 import { storable } from '../define/storable.ts';
+import { clip, visible } from '../define/text.ts';
 import { RECORD_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
 import { failureRow } from './failure.ts';
 import { AttemptStop } from './stops.ts';
 import { readThrown } from './thrown.ts';
+import type { ThrownRecord } from './thrown.ts';
 
 export interface EffectScope {
   readonly deps: ActivityDeps;
@@ -110,13 +112,14 @@ export class EffectRunner {
       answer = await withinTime(call, permission.timeout_ms);
     } catch (thrown) {
       const record = readThrown(thrown);
-      const kind = saysItself(thrown) ?? effectAnswer(record.facts);
+      const kind = saysItself(record) ?? effectAnswer(record.facts);
       if (kind === 'lost') throw this.#scope.stop(new AttemptStop('lost', 'the answer was lost', thrown));
       await this.#record(messageId, { outcome: kind, error: failureRow(record, 'send').row });
       throw thrown;
     }
     // The other side has acted: whatever is wrong with what the handler made of it must not hide that.
-    const externalId = typeof answer.externalId === 'string' ? answer.externalId.slice(0, LIMITS.external_id_chars_max) : String(answer.externalId);
+    const given: unknown = answer.externalId;
+    const externalId = clip(visible(typeof given === 'string' ? given : ''), LIMITS.external_id_chars_max).text;
     let result: Json = null;
     let invalid: Error | null = null;
     try {
@@ -138,9 +141,8 @@ export class EffectRunner {
 }
 
 /** An author's own word about the call. */
-function saysItself(thrown: unknown): 'refused' | 'not_sent' | null {
-  const name = thrown instanceof Error ? thrown.name : '';
-  return name === 'EffectRefused' ? 'refused' : name === 'EffectNotSent' ? 'not_sent' : null;
+function saysItself({ facts }: ThrownRecord): 'refused' | 'not_sent' | null {
+  return facts.classes.includes('EffectRefused') ? 'refused' : facts.classes.includes('EffectNotSent') ? 'not_sent' : null;
 }
 
 /** A call that ignores its signal must not hold the step for ever: past its timeout its answer counts as lost. */

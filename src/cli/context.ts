@@ -28,7 +28,7 @@ export interface Context {
   /** The command's one answer: the document with `--json`, else the text's lines. */
   answer(document: unknown, text: () => readonly string[] | Promise<readonly string[]>): Promise<void>;
   /** A line for the person who waits, on stderr. */
-  note(line: string): void;
+  readonly note: (line: string) => void;
   close(): Promise<void>;
 }
 

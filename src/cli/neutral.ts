@@ -7,7 +7,7 @@
  * Control (Cc), line and paragraph separators, lone surrogates, format characters (Cf: bidi overrides, zero-width
  * ones, tags). Left alone: ZWNJ and ZWJ, which Persian and emoji need, and the signs of Arabic numbers, which are seen.
  */
-const UNSAFE = /(?![\u200c\u200d\u0600-\u0605\u06dd\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNSAFE = /(?!\u200c|\u200d|[\u0600-\u0605\u06dd\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** U+2400: a visible picture for each of the 32 control characters. */
 const PICTURES = 0x2400;

@@ -25,7 +25,7 @@ export function statusLines(explanation: Explanation, { terminal, words }: Conte
         { head: words.state, cell: ({ state }) => state, paint: (step) => paintOfTone(step.tone, colours) },
         { head: words.tries, cell: ({ attempts: { charged, max } }) => `${String(charged)}/${String(max)}` },
         { head: words.since, cell: ({ since }) => moment(since), leaveOut: 1 },
-        { head: words.next, cell: ({ next }) => next.sentence, tight: 'wrap', widthMin: 20 },
+        { head: words.what, cell: ({ reason, next }) => [reason.meaning, ...(next.on === 'nothing' ? [] : [next.sentence])].join('; '), tight: 'wrap', widthMin: 20 },
       ],
       width,
       colours.dim,

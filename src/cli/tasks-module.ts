@@ -3,13 +3,15 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyTaskDefinition } from '../define/definition.ts';
-import { ThroughlineError } from '../errors.ts';
+import { ERRORS, ThroughlineError } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 import { usageError } from './failure.ts';
 
 export const TASKS_HELP = `The module exports what defineTask(...) returned: by name, as default, or in an array.
   export const publishNote = defineTask({ type: 'publish-note', version: 1, ... });`;
 
 const PATH = '--tasks';
+const SAID_CHARS_MAX = 1_000;
 
 /** Each definition that the module exports, once. Throws INPUT_INVALID for a module without any or one that can't be loaded. */
 export async function loadTasks(module: string): Promise<readonly AnyTaskDefinition[]> {
@@ -61,12 +63,11 @@ async function loadTypeScript(file: string, url: string): Promise<Record<string,
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** A refusal of defineTask keeps its code; everything else is the module's own trouble. */
+/** A refusal of defineTask keeps its code, whichever copy of this package made it; everything else is the module's own trouble. */
 function unloadable(error: unknown): ThroughlineError {
-  if (error instanceof Error && error.name === 'ThroughlineError') {
-    const { code, detail } = error as ThroughlineError;
-    return error instanceof ThroughlineError ? error : new ThroughlineError(code, detail);
-  }
+  if (error instanceof ThroughlineError) return error;
   const said = error instanceof Error ? error.message : String(error);
-  return new ThroughlineError('INPUT_INVALID', { path: PATH, message: `The module cannot be loaded: ${said.slice(0, 1_000)}`, cause: error });
+  const code = codeOf(error);
+  const message = Object.hasOwn(ERRORS, code) ? said : `The module cannot be loaded: ${said.slice(0, SAID_CHARS_MAX)}`;
+  return new ThroughlineError(Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'INPUT_INVALID', { path: PATH, message, cause: error });
 }

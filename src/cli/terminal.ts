@@ -42,7 +42,7 @@ export function terminalOf(stream: Stream, env: NodeJS.ProcessEnv): Terminal {
 export async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     stream.write(text, (error) => {
-      if (error == null || ('code' in error && error.code === 'EPIPE')) resolve();
+      if (error === null || error === undefined || ('code' in error && error.code === 'EPIPE')) resolve();
       else reject(error);
     });
   });

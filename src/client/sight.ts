@@ -1,31 +1,50 @@
-import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import type { Client, Connection } from '@temporalio/client';
 import { workflowIdOf } from '../workflows/names.ts';
 import type { TemporalSight } from './explain/index.ts';
 
 /** An explanation must not wait for a Temporal that is away. */
 const PATIENCE_MS = 1_500;
 
+interface Opened {
+  readonly connection: Connection;
+  readonly client: Client;
+  readonly isNotFound: (error: unknown) => boolean;
+}
+
 /** What Temporal says of a task's workflow: describe without a run id, since lists may only hint. */
 export class TemporalSightings {
-  readonly #connection: Connection;
-  readonly #client: Client;
+  readonly #address: string;
+  readonly #namespace: string;
+  #opened: Promise<Opened> | undefined;
 
   constructor(address: string, namespace: string) {
-    this.#connection = Connection.lazy({ address });
-    this.#client = new Client({ connection: this.#connection, namespace });
+    this.#address = address;
+    this.#namespace = namespace;
   }
 
   async of(task: string): Promise<TemporalSight> {
+    const { connection, client, isNotFound } = await this.#open();
     try {
-      const description = await this.#connection.withDeadline(Date.now() + PATIENCE_MS, () => this.#client.workflow.getHandle(workflowIdOf(task)).describe());
-      return { status: description.status.name, run_id: description.runId };
+      const description = await connection.withDeadline(Date.now() + PATIENCE_MS, () => client.workflow.getHandle(workflowIdOf(task)).describe());
+      // The SDK spells this one unlike the server and its UI.
+      const { name } = description.status;
+      return { status: name === 'CANCELLED' ? 'CANCELED' : name, run_id: description.runId };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return { status: 'NOT_FOUND', run_id: null };
+      if (isNotFound(error)) return { status: 'NOT_FOUND', run_id: null };
       return { error: error instanceof Error ? error.message.slice(0, 200) : 'unreachable' };
     }
   }
 
   async close(): Promise<void> {
-    await this.#connection.close();
+    await (await this.#opened)?.connection.close();
+  }
+
+  /** The SDK takes longer to load than the ledger to answer: only who asks Temporal waits for it. */
+  #open(): Promise<Opened> {
+    this.#opened ??= import('@temporalio/client').then(({ Client, Connection, WorkflowNotFoundError }) => {
+      const connection = Connection.lazy({ address: this.#address });
+      return { connection, client: new Client({ connection, namespace: this.#namespace }), isNotFound: (error) => error instanceof WorkflowNotFoundError };
+    });
+    return this.#opened;
   }
 }

@@ -151,14 +151,17 @@ export function classify(facts: ErrorFacts): Classified {
 /** Node codes that prove that no connection was made, so that nothing can have been sent. */
 const NEVER_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
+const MAY_HAVE_ACTED: ReadonlySet<number> = new Set([408, 409, 425]);
+
 /**
  * What an error thrown inside an effect's call says about the outside.
- * `refused`: the other side answered no (4xx except 408, 425: those don't say whether it acted).
+ * `refused`: the other side answered no (4xx except 408, 409, 425: those don't say whether it acted; 409 is what many
+ * answer while the first request under the same key is still running).
  * `not_sent`: no connection was made. `lost`: everything else; never a licence to send again.
  */
 export function effectAnswer(facts: ErrorFacts): 'refused' | 'not_sent' | 'lost' {
   const status = facts.httpStatus;
-  if (status !== undefined) return status >= 400 && status < 500 && status !== 408 && status !== 425 ? 'refused' : 'lost';
+  if (status !== undefined) return status >= 400 && status < 500 && !MAY_HAVE_ACTED.has(status) ? 'refused' : 'lost';
   if (facts.nodeCode !== undefined && NEVER_CONNECTED.has(facts.nodeCode)) return 'not_sent';
   return 'lost';
 }

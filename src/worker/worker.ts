@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { Logger as SdkLogger, WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -42,13 +42,39 @@ export interface WorkerOptions {
   readonly sweepIntervalMs?: number;
 }
 
+/** The SDK's warnings and errors go to our log; what it tells of its own life does not. */
+const sdkLogger = (log: Logger): SdkLogger => ({
+  log: () => undefined,
+  trace: () => undefined,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (message, meta) => {
+    log.warn(meta ?? {}, message);
+  },
+  error: (message, meta) => {
+    log.error(meta ?? {}, message);
+  },
+});
+
+let runtimeIsOurs = false;
+/** One runtime a process: the first worker's log is its log. Signals are the program's to handle, not the SDK's. */
+function installRuntime(log: Logger): void {
+  if (runtimeIsOurs) return;
+  try {
+    Runtime.install({ logger: sdkLogger(log), shutdownSignals: [] });
+  } catch (error) {
+    log.debug({ err: error }, 'the program has installed its own Temporal runtime');
+  }
+  runtimeIsOurs = true;
+}
+
 /** The workflow code, bundled once for a process. */
 let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
 const workflowBundle = (log: Logger): Promise<WorkflowBundleWithSourceMap> => {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   bundle ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
-    logger: { log: () => undefined, trace: () => undefined, debug: () => undefined, info: () => undefined, warn: (text) => { log.warn(text); }, error: (text) => { log.error(text); } },
+    logger: sdkLogger(log),
   });
   return bundle;
 };
@@ -84,6 +110,7 @@ export class TaskWorker {
    */
   static async create(options: WorkerOptions): Promise<TaskWorker> {
     const log = options.log ?? quietLogger();
+    installRuntime(log);
     const namespace = options.temporalNamespace ?? 'default';
     const taskQueue = options.taskQueue ?? 'throughline';
     const holder = `${options.name ?? `${hostname()}:${String(process.pid)}`}/${randomUUID().slice(0, 8)}`.slice(0, 280);

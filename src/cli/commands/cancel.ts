@@ -18,7 +18,7 @@ export const cancelCommand = () =>
     exits: '0 whatever the verdict is; 2 no --why; 3 no such task or step; 4 the --id was used for another request',
     async run(context, options, task) {
       const client = await context.client();
-      const answer = await client.cancel(task ?? '', action(context, options));
+      const answer = await client.cancel(task, action(context, options));
       await context.answer(answer, async () => cancelLines(answer, await client.explain(answer.task, { lang: context.lang }), context));
     },
   });

@@ -36,11 +36,11 @@ export const decideCommand = () =>
       if (options.step === undefined) throw usageError('Name the review step with --step.', '--step');
       const { by, id } = action(context, options);
       const asked = { step: options.step, verdict, by, ...(id === undefined ? {} : { id }), ...(options.why === undefined ? {} : { why: options.why }) } as const;
-      const answer = await (await context.client()).decide(task ?? '', asked);
+      const answer = await (await context.client()).decide(task, asked);
       const { words, lang } = context;
       await context.answer(answer, () => {
         const meaning = answer.verdict === null ? words.notJudged : RECEIPT_VERDICTS[answer.verdict][lang === 'en' ? 'en' : 'zh'];
-        const state = answer.state == null ? [] : [`  ${words.moved(answer.state)}`];
+        const state = answer.state === null || answer.state === undefined ? [] : [`  ${words.moved(answer.state)}`];
         return [`${verdict}: ${meaning}`, ...state, ...(answer.repeated === true ? [`  ${words.repeated}`] : [])];
       });
     },

@@ -62,7 +62,7 @@ export const enqueueCommand = () =>
       const client = await context.client();
       const definition = options.tasks === undefined ? undefined : (await loadTasks(options.tasks)).find((task) => task.type === type && (version === undefined || task.version === version));
       if (options.tasks !== undefined && definition === undefined) throw usageError(`The module defines no task type of this name${version === undefined ? '' : ' and version'}.`, '--tasks');
-      const answer = await (definition === undefined ? client.enqueue<unknown>(type ?? '', input, wanted) : client.enqueue<unknown>(definition, input, wanted));
+      const answer = await (definition === undefined ? client.enqueue<unknown>(type, input, wanted) : client.enqueue<unknown>(definition, input, wanted));
       if (options.wait === true) {
         await sayRest(context, answer.id, options.timeout, answer);
         return;

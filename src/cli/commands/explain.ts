@@ -18,7 +18,7 @@ export const explainCommand = () =>
     exits: '3 no such task',
     async run(context, _options, task) {
       const { lang, terminal } = context;
-      const explanation = await (await context.client({ temporal: true })).explain(task ?? '', { lang });
+      const explanation = await (await context.client({ temporal: true })).explain(task, { lang });
       const { explanationText } = await import('../../client/explain/text.ts');
       const size = Number.isFinite(terminal.width) ? { width: terminal.width } : {};
       const colour = (tone: Tone, text: string): string => paintOfTone(tone, terminal.colours)(text);

@@ -17,7 +17,7 @@ export const historyCommand = () =>
     ],
     exits: '3 no such task',
     async run(context, _options, task) {
-      const id = task ?? '';
+      const id = task;
       const timeline = await (await context.client()).history(id);
       await context.answer({ task: id.toLowerCase(), timeline }, () => lines(timeline, context));
     },
@@ -39,8 +39,8 @@ function lines(timeline: readonly TimelineRow[], { terminal, words, lang }: Cont
   );
 }
 
-/** The facts that tell which request, receipt or cancel an entry is about. */
-const TELLING = ['effect', 'item', 'outcome', 'verdict', 'verb', 'why'] as const;
+/** The facts that tell which request, receipt, failure or cancel an entry is about. */
+const TELLING = ['effect', 'item', 'outcome', 'verdict', 'verb', 'category', 'message', 'why'] as const;
 
 function what(row: TimelineRow, words: Context['words']): string {
   const moved = row.from_state !== row.to_state ? `${row.from_state} → ${row.to_state}` : '';

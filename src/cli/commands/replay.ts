@@ -30,7 +30,7 @@ export const replayCommand = () =>
     exits: '0 at least one step is replayed; 2 no --why; 3 no such task or step; 4 refused',
     async run(context, options, task) {
       const voided = options.void?.map(readEffect);
-      const answer = await (await context.client()).replay(task ?? '', {
+      const answer = await (await context.client()).replay(task, {
         ...action(context, options),
         ...(voided === undefined ? {} : { void: voided }),
         ...(options.dropCheckpoints === true ? { dropCheckpoints: true } : {}),

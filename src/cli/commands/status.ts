@@ -20,7 +20,7 @@ export const statusCommand = () =>
     ],
     exits: '0 whatever the status is; 3 no such task; 6 --timeout passed',
     async run(context, options, task) {
-      const id = task ?? '';
+      const id = task;
       if (options.wait === true) {
         await sayRest(context, id, options.timeout);
         return;

@@ -4,9 +4,10 @@ import type { CancelVerdict } from '../../state/index.ts';
 import type { CancelRecord, TouchRow } from '../../ledger/index.ts';
 import { needsPerson, STATE_TONES } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
-import { clauseOf, worded } from './steps.ts';
+import { clauseOf, isDecided, worded } from './steps.ts';
 import { becameOf, outcomeOf } from './touches.ts';
 import type { CancelExplanation, CancelOfStep, InFlight, LeftOutside } from './types.ts';
+import { waitOf } from './waits.ts';
 import { effectName, joined, moment, name } from './words.ts';
 
 type CancelStep = CancelRecord['steps'][number];
@@ -48,11 +49,12 @@ function verdictClause(cancel: CancelRecord, step: CancelStep, s: StepReading | 
   const now = s === undefined ? '' : clauseOf(s, r).short;
   switch (step.verdict) {
     case 'pending':
-      return p.cancel.pending(now);
+      return p.cancel.pending(s === undefined ? '' : waitOf(s, r).sentence);
     case 'already_terminal':
       return p.cancel.nothing_to_cancel(p.states[step.found]);
     case 'needs_person':
-      return cancel.verb === 'abandon_wait' ? p.cancel.waiting_stopped : p.cancel.needs_person(now);
+      if (cancel.verb === 'abandon_wait') return p.cancel.waiting_stopped;
+      return s !== undefined && isDecided(s) ? joined(p, [p.cancel.decided, now]) : p.cancel.needs_person(now);
     case 'too_late':
       return p.verdicts.too_late;
     case 'withdrawn':
@@ -83,15 +85,20 @@ function stepOfCancel(cancel: CancelRecord, step: CancelStep, r: Reading): Cance
   };
 }
 
+const isDecidedStep = (r: Reading, step: string): boolean => {
+  const s = r.step(step);
+  return s !== undefined && isDecided(s);
+};
+
 export function cancelsOf(r: Reading): CancelExplanation[] {
   return r.record.cancels.map((cancel) => {
-    const steps = cancel.steps.map((step) => stepOfCancel(cancel, step, r));
+    const steps = r.steps.flatMap(({ row }) => cancel.steps.filter(({ step }) => step === row.name)).map((step) => stepOfCancel(cancel, step, r));
     const verdict = ORDER.find((wanted) => steps.some((step) => step.verdict === wanted)) ?? 'already_terminal';
     const deciding = steps.filter((step) => step.verdict === verdict);
     return {
       id: cancel.id, verb: cancel.verb, step: cancel.step, by: cancel.by, why: cancel.why, at: cancel.at,
       verdict, pending: verdict === 'pending',
-      verdict_meaning: r.p.verdicts[verdict],
+      verdict_meaning: deciding.every(({ step }) => isDecidedStep(r, step)) ? r.p.cancel.decided : r.p.verdicts[verdict],
       sentence: joined(r.p, deciding.map(({ sentence, left_outside_sentence: left }) => joined(r.p, [sentence, left]))),
       steps,
     };

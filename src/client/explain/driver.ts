@@ -1,5 +1,5 @@
 /** Who moves the task: whether its hand-over happened, whether a worker offers it, whether Temporal agrees. */
-import { isSuccess, LIMITS, PARENT_STATUSES } from '../../state/index.ts';
+import { LIMITS } from '../../state/index.ts';
 import type { ParentStatus } from '../../state/index.ts';
 import type { DriverCode, TemporalCode } from './codes.ts';
 import type { Reading, StepReading } from './reading.ts';
@@ -25,12 +25,14 @@ function codeOf(r: Reading): DriverCode {
 
 const OPEN: ReadonlySet<string> = new Set(['RUNNING', 'CONTINUED_AS_NEW', 'PAUSED']);
 
-/** How a workflow closes whose task came to rest with a status. */
-function expectedOf(status: ParentStatus, atRest: boolean): string {
-  if (!atRest) return 'RUNNING';
-  if (isSuccess(status)) return 'COMPLETED';
-  return status === PARENT_STATUSES[0] ? 'FAILED' : 'CANCELED';
-}
+/** How a workflow closes whose task came to rest with a status; the others never rest. */
+const CLOSES_AS: Partial<Readonly<Record<ParentStatus, string>>> = { succeeded: 'COMPLETED', dead: 'FAILED', cancelled: 'CANCELED' };
+const expectedOf = (status: ParentStatus, atRest: boolean): string => (atRest ? CLOSES_AS[status] : undefined) ?? 'RUNNING';
+
+/** The SDK spells it with two l, the server with one. */
+const spelled = (status: string): string => (status === 'CANCELLED' ? 'CANCELED' : status);
+/** What says nothing. */
+const UNSAID: ReadonlySet<string> = new Set(['UNKNOWN', 'UNSPECIFIED']);
 
 function temporalCode(r: Reading, status: string): TemporalCode {
   const { task, outbox } = r.record;
@@ -63,7 +65,9 @@ function temporalOf(r: Reading): Pick<DriverExplanation, 'agrees_with_temporal' 
   });
   if (sight === undefined) return answer('not_asked', null, null);
   if ('error' in sight) return answer('unreachable', null, null, said(sight.error, 200));
-  return answer(temporalCode(r, sight.status), sight.status, sight.run_id);
+  const status = spelled(sight.status);
+  if (UNSAID.has(status)) return answer('unreachable', status, sight.run_id, status);
+  return answer(temporalCode(r, status), status, sight.run_id);
 }
 
 export function driverOf(r: Reading): DriverExplanation {

@@ -1,11 +1,15 @@
 /** What others say and what was read back: receipts with their verdicts, proofs with their checks. */
 import { isSuccess, isTerminal, RECEIPT_VERDICTS } from '../../state/index.ts';
+import type { ReceiptKind } from '../../state/index.ts';
 import type { AcceptanceRow, ReceiptRecord } from '../../ledger/index.ts';
 import type { CheckCode, ProofCode } from './codes.ts';
 import { isAccepted } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
 import type { ProofOfStep, ReceiptExplanation } from './types.ts';
 import { joined, name, readable } from './words.ts';
+
+/** A receipt's kind, as a reviewer's word where the step is a review. */
+export const kindOf = (r: Reading, step: string | null, kind: ReceiptKind): string => (step !== null && r.step(step)?.row.inbox === true ? r.p.review_kinds[kind] : r.p.receipt_kinds[kind]);
 
 function receiptOf(row: ReceiptRecord, r: Reading): ReceiptExplanation {
   const { p } = r;
@@ -16,7 +20,7 @@ function receiptOf(row: ReceiptRecord, r: Reading): ReceiptExplanation {
   return {
     id: row.id, delivery_id: row.delivery_id, sender: row.sender, step: row.step, kind: row.kind, at: row.received_at, deliveries: row.deliveries, in_reply_to: row.in_reply_to,
     external_id: row.external_id, code: row.code, verdict: row.verdict, verdict_meaning: meaning, matched, applied_at: row.applied_at,
-    sentence: p.named(p.receipt.said(p.receipt_kinds[row.kind], name(row.sender)), joined(p, [meaning, waits, row.deliveries > 1 && p.receipt.deliveries(row.deliveries)])),
+    sentence: p.named(p.receipt.said(kindOf(r, row.step, row.kind), name(row.sender)), joined(p, [meaning, waits, row.deliveries > 1 && p.receipt.deliveries(row.deliveries)])),
   };
 }
 

@@ -8,7 +8,7 @@ import { driverOf } from './driver.ts';
 import { proofOf, receiptsOf } from './evidence.ts';
 import { needsPerson, read } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
-import { clauseOf, endedBy, reasonSaid, stepOf } from './steps.ts';
+import { clauseOf, endedBy, isDecided, reasonSaid, stepOf } from './steps.ts';
 import { storyOf } from './story.ts';
 import { touchesOf } from './touches.ts';
 import type { BlockedOn, DriverExplanation, ExplainOptions, Explanation, NextAction, RunAgain, StepExplanation } from './types.ts';
@@ -29,6 +29,14 @@ function holding(r: Reading): StepReading {
 
 /** Driver's troubles that a step's own sentence may not tell. */
 const TROUBLES: ReadonlySet<DriverExplanation['code']> = new Set(['parked', 'no_worker', 'no_workers', 'overdue']);
+
+/** Green only where a proof stands behind it; a decision against it is no alarm. */
+function toneOf(r: Reading, success: boolean): Tone {
+  const { status } = r.record.task;
+  if (isSuccess(status)) return success ? 'success' : 'attention';
+  const people = r.steps.filter(({ row }) => needsPerson(row.state));
+  return people.length > 0 && people.every(isDecided) ? 'stopped' : TONES[status];
+}
 
 function headline(r: Reading, driver: DriverExplanation): string {
   const { p } = r;
@@ -112,11 +120,11 @@ export function explain(record: TaskRecord, options: ExplainOptions): Explanatio
     status: task.status,
     status_label: r.p.statuses[task.status],
     status_meaning: rule === undefined ? '' : r.word(rule),
-    reason: reasonSaid(r, task.reason, held.row.reason === task.reason ? held.row.seq : 0),
+    reason: reasonSaid(r, task.reason, held.row.reason === task.reason ? held.row.seq : 0, held.row.inbox && held.row.reason === task.reason),
     since: task.since,
     at_rest: task.at_rest,
     success,
-    tone: isSuccess(task.status) && !success ? 'attention' : TONES[task.status],
+    tone: toneOf(r, success),
     ended_by: task.at_rest ? endedBy(held) : null,
     held_by: task.held_by,
     blocked_on: blockedOn(r, steps),

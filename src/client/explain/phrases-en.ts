@@ -37,6 +37,11 @@ export const EN: Phrases = {
     operator_confirmed_absent: 'a person confirmed with evidence that it did not happen',
     manual_correction: 'set by hand in the database, past the door',
   },
+  review: {
+    submission_accepted: 'the review was asked for', receipt_received: 'a reviewer has opened it', receipt_progress: 'a reviewer is at it', receipt_completed: 'the reviewer approved it',
+    receipt_failed: 'the reviewer decided against it', attempt_completed: 'the review was asked for',
+  },
+  review_kinds: { delivered: 'delivered', received: 'opened', progress: 'being read', completed: 'approved', failed: 'rejected', text: 'a text' },
   verdicts: {
     pending: 'not decided yet', prevented: 'the cancel came in time', stopped_at_boundary: 'the cancel took effect at the next boundary', too_late: 'the cancel came too late',
     withdrawn: 'what was submitted was taken back', needs_person: 'a person has to settle it', already_terminal: 'there was nothing left to cancel',
@@ -133,7 +138,7 @@ export const EN: Phrases = {
     paused: () => 'its workflow is paused in Temporal; somebody has to unpause it there',
   },
   proofs: {
-    none_yet: 'there is nothing to prove yet', checking: 'completed; the proof is not accepted yet', accepted: 'the proof was read back and accepted',
+    none_yet: 'nothing to prove so far', checking: 'completed; the proof is not accepted yet', accepted: 'the proof was read back and accepted',
     not_accepted: 'no proof was accepted', unbacked: 'it says succeeded, but no accepted proof is recorded',
   },
   checks: {
@@ -181,6 +186,7 @@ export const EN: Phrases = {
     waiting_stopped: 'the waiting was stopped; it may still happen outside',
     took_effect: (clause) => clause,
     needs_person: (clause) => `a person has to settle it: ${clause}`,
+    decided: 'a reviewer had decided by then',
     pending: (clause) => `not decided yet: ${clause}`,
     deadline: (when) => `the verdict is due ${when}`,
     deadline_over: (when) => `the verdict is overdue: it was due ${when}`,

@@ -36,6 +36,10 @@ export const ZH: Phrases = {
     operator_confirmed_absent: '有人以证据确认其未发生',
     manual_correction: '在数据库中被手工设置，未经正式入口',
   },
+  review: {
+    submission_accepted: '已请求审阅', receipt_received: '审阅者已打开', receipt_progress: '审阅者正在审阅', receipt_completed: '审阅者已通过', receipt_failed: '审阅者决定不通过', attempt_completed: '已请求审阅',
+  },
+  review_kinds: { delivered: '已送达', received: '已打开', progress: '审阅中', completed: '通过', failed: '不通过', text: '文字' },
   verdicts: {
     pending: '尚未裁定', prevented: '取消及时生效', stopped_at_boundary: '取消在下一个边界处生效', too_late: '取消太晚', withdrawn: '已提交的内容已撤回',
     needs_person: '须由人工裁定', already_terminal: '已没有可取消的内容',
@@ -176,6 +180,7 @@ export const ZH: Phrases = {
     waiting_stopped: '已停止等待；外部仍可能发生',
     took_effect: (clause) => clause,
     needs_person: (clause) => `须由人工裁定：${clause}`,
+    decided: '审阅者此前已作决定',
     pending: (clause) => `尚未裁定：${clause}`,
     deadline: (when) => `裁定期限为${when}`,
     deadline_over: (when) => `裁定已逾期：期限为${when}`,

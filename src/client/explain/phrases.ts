@@ -24,6 +24,10 @@ export const OWN_WORDING = [
 ] as const;
 export type OwnWording = (typeof OWN_WORDING)[number];
 
+/** Reasons that read otherwise where the other side is a reviewer and the receipt a verdict. */
+export const REVIEW_WORDING = ['submission_accepted', 'receipt_received', 'receipt_progress', 'receipt_completed', 'receipt_failed', 'attempt_completed'] as const;
+export type ReviewWording = (typeof REVIEW_WORDING)[number];
+
 /** What a phrase about a step may use. Names come from users: literal, bounded. */
 export interface StepWords {
   readonly step: string;
@@ -70,6 +74,9 @@ export interface Phrases {
   readonly answers: Readonly<Record<ProbeAnswer, string>>;
   readonly looks: Readonly<Record<'too_early' | 'first' | 'second', string>>;
   readonly own: Readonly<Record<OwnWording, string>>;
+  readonly review: Readonly<Record<ReviewWording, string>>;
+  /** A receipt's kind as a reviewer's word. */
+  readonly review_kinds: Readonly<Record<ReceiptKind, string>>;
   readonly verdicts: Readonly<Record<CancelVerdict, string>>;
   readonly verbs: Readonly<Record<CancelRecord['verb'], string>>;
   readonly waits: Readonly<Record<WaitCode, (w: StepWords) => string>>;
@@ -125,6 +132,7 @@ export interface Phrases {
     readonly waiting_stopped: string;
     readonly took_effect: (clause: string) => string;
     readonly needs_person: (clause: string) => string;
+    readonly decided: string;
     readonly pending: (clause: string) => string;
     readonly deadline: (when: string) => string;
     readonly deadline_over: (when: string) => string;

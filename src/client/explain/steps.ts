@@ -2,8 +2,9 @@
 import { CATEGORIES, isSuccess, isTerminal, reasonOf, STATE_MEANINGS } from '../../state/index.ts';
 import type { ReasonCode } from '../../state/index.ts';
 import type { StepRow } from '../../ledger/index.ts';
-import { OWN_WORDING } from './phrases.ts';
-import type { OwnWording } from './phrases.ts';
+import type { Tone } from './codes.ts';
+import { OWN_WORDING, REVIEW_WORDING } from './phrases.ts';
+import type { OwnWording, ReviewWording } from './phrases.ts';
 import { needsPerson, STATE_TONES } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
 import { correctionOf } from './story-corrections.ts';
@@ -12,26 +13,35 @@ import type { FailureSaid, ReasonSaid, StepExplanation } from './types.ts';
 import { actionOf, DECISIONS, runAgainOf, waitOf } from './waits.ts';
 import { bounded, joined, said } from './words.ts';
 
+/** Of a cause's own words inside a sentence. */
+const SENTENCE_CHARS_MAX = 200;
+
 const isOwn = (code: ReasonCode): code is OwnWording => (OWN_WORDING as readonly ReasonCode[]).includes(code);
+
+const isReview = (code: ReasonCode): code is ReviewWording => (REVIEW_WORDING as readonly ReasonCode[]).includes(code);
+
+/** A reason's meaning; where the other side is a reviewer, in the words of a review. */
+export const meant = (r: Reading, code: ReasonCode, inbox: boolean): string => (inbox && isReview(code) ? r.p.review[code] : r.word(reasonOf(code)));
 
 /** A reason inside a step's sentence. */
 export const worded = (r: Reading, code: ReasonCode): string => (isOwn(code) ? r.p.own[code] : r.word(reasonOf(code)));
 
-export function reasonSaid(r: Reading, code: ReasonCode, entry: number): ReasonSaid {
-  return { code, meaning: r.word(reasonOf(code)), corrected: correctionOf(r, entry, code) };
+export function reasonSaid(r: Reading, code: ReasonCode, entry: number, inbox: boolean): ReasonSaid {
+  return { code, meaning: meant(r, code, inbox), corrected: correctionOf(r, entry, code) };
 }
 
 export function failureOf(error: StepRow['error'], r: Reading): FailureSaid | null {
   if (error === null) return null;
   const category = CATEGORIES[error.category];
   const message = bounded(error.message);
+  const short = bounded(error.message, SENTENCE_CHARS_MAX);
   const meaning = r.word(category);
   const stage = r.p.stages[error.stage];
   const sentence = r.p.step.failure(meaning, stage);
   return {
     category: error.category, category_meaning: meaning, retryable: category.retryable, stage: error.stage, stage_meaning: stage, message,
     code: error.code === undefined ? null : bounded(error.code, 100), http_status: error.http_status ?? null,
-    sentence: message === '' ? sentence : r.p.named(sentence, message),
+    sentence: short === '' ? sentence : r.p.named(sentence, short),
   };
 }
 
@@ -97,7 +107,7 @@ function deadClause(s: StepReading, r: Reading, { failure }: Clauses): string {
 /** What the sentence of a step says, without its name; a decision is worded as one. */
 export function clauseOf(s: StepReading, r: Reading): { readonly text: string; readonly short: string; readonly decided: boolean } {
   const decision = decisionOf(s, r);
-  const decided = needsPerson(s.row.state) && DECISIONS.has(s.why);
+  const decided = isDecided(s);
   if (decided) {
     const text = decision === null ? r.p.step.rejected_unnamed : r.p.step.rejected(decision.by, decision.why);
     return { text, short: text, decided };
@@ -116,6 +126,14 @@ export function endedBy(s: StepReading): StepExplanation['ended_by'] {
   return reasonOf(s.why).ended_by ?? null;
 }
 
+/** A person decided it: nothing broke. */
+export const isDecided = (s: StepReading): boolean => needsPerson(s.row.state) && DECISIONS.has(s.why);
+
+function toneOf(s: StepReading): Tone {
+  if (isSuccess(s.row.state) && !s.backed) return 'attention';
+  return isDecided(s) ? 'stopped' : STATE_TONES[s.row.state];
+}
+
 export function stepOf(s: StepReading, r: Reading): StepExplanation {
   const { row } = s;
   const { p } = r;
@@ -126,9 +144,9 @@ export function stepOf(s: StepReading, r: Reading): StepExplanation {
     state: row.state,
     state_label: p.states[row.state],
     meaning: r.word(STATE_MEANINGS[row.state]),
-    tone: isSuccess(row.state) && !s.backed ? 'attention' : STATE_TONES[row.state],
+    tone: toneOf(s),
     since: row.since,
-    reason: reasonSaid(r, row.reason, row.seq),
+    reason: reasonSaid(r, row.reason, row.seq, row.inbox),
     ended_by: endedBy(s),
     sentence: p.named(row.name, text),
     attempts: { made: row.attempt, charged: row.charged, max: row.attempts_max, left: s.left, sentence: p.step.attempts(row.attempt, row.charged, row.attempts_max) },

@@ -4,6 +4,8 @@ import type { ReceiptKind, Stage } from '../../state/index.ts';
 import type { Stored, TimelineRow } from '../../ledger/index.ts';
 import { OUTCOME_CODES } from './codes.ts';
 import type { OutcomeCode } from './codes.ts';
+import { kindOf } from './evidence.ts';
+import { REVIEW_WORDING } from './phrases.ts';
 import type { Phrases } from './phrases.ts';
 import type { Reading } from './reading.ts';
 import { corrects, correctionSentence } from './story-corrections.ts';
@@ -19,8 +21,13 @@ type Facts = TimelineRow['facts'];
 const text = (facts: Facts, key: string, chars?: number): string => said(facts[key], chars);
 const has = <K extends string>(table: Readonly<Record<K, unknown>>, key: string): key is K => Object.hasOwn(table, key);
 const stageOf = (facts: Facts): Stage | null => STAGES.find((stage) => stage === facts['stage']) ?? null;
+const isInbox = (r: Reading, step: string | null): boolean => step !== null && r.step(step)?.row.inbox === true;
 const effectOf = (facts: Facts): string => effectName(text(facts, 'effect'), text(facts, 'item'));
 const labelled = (label: (value: string) => string, value: string): string | false => value !== '' && label(value);
+
+const ASKS: ReadonlySet<string> = new Set(['cancel', 'withdraw', 'abandon_wait']);
+/** A review is told by its request and its verdicts, which are entries of their own. */
+const TOLD_BY_VERDICT: ReadonlySet<string> = new Set([...REVIEW_WORDING, 'proof_accepted']);
 
 /** What the facts of an entry add to its reason. */
 function details(entry: TimelineRow, r: Reading): (string | false)[] {
@@ -39,8 +46,8 @@ function details(entry: TimelineRow, r: Reading): (string | false)[] {
     labelled(p.touch.external, text(facts, 'external_id', 200)),
     labelled(p.story.detail, text(facts, 'detail')),
     typeof wait === 'number' && wait > 0 && p.story.next_in(duration(p, wait)),
-    facts['by'] !== undefined && text(facts, 'by', 200),
-    labelled(p.story.why, text(facts, 'why')),
+    // A cancel's own entry has said who and why.
+    !ASKS.has(entry.event ?? '') && labelled(p.story.why, text(facts, 'why')),
     labelled(p.story.evidence, text(facts, 'evidence')),
     facts['checker'] === 'vanished' && p.story.checker_vanished,
     entry.event === 'replay' && p.story.fresh_budget,
@@ -52,10 +59,10 @@ function details(entry: TimelineRow, r: Reading): (string | false)[] {
 const voidName = (item: Stored): string =>
   typeof item === 'object' && item !== null && !Array.isArray(item) ? effectOf(item as Facts) : said(item, 100);
 
-function transition(entry: TimelineRow, r: Reading): string | null {
+function transition(entry: TimelineRow, r: Reading, inbox: boolean): string | null {
   const { p } = r;
   const { reason, from_state: from, to_state: to } = entry;
-  if (reason === null) return null;
+  if (reason === null || (inbox && TOLD_BY_VERDICT.has(reason))) return null;
   const label = (state: string): string => (has(p.states, state) ? p.states[state] : state);
   if (entry.event === 'manual_correction') return p.by_hand(label(from), label(to));
   // The acceptance of the task says it for all its steps.
@@ -84,7 +91,7 @@ function outcome(facts: Facts, r: Reading): string {
   const { p } = r;
   const code = OUTCOME_CODES.find((known): known is OutcomeCode => known === facts['outcome']);
   const category = facts['error'];
-  const said = code === undefined ? text(facts, 'outcome') : facts['inbox'] === true ? p.touch.inbox : p.outcomes[code];
+  const said = code === undefined ? text(facts, 'outcome') : p.outcomes[code];
   return p.story.outcome(effectOf(facts), joined(p, [said, isCategory(category) && r.word(CATEGORIES[category]), labelled(p.touch.external, text(facts, 'external_id', 200)), facts['late'] === true && p.touch.late]));
 }
 
@@ -93,13 +100,18 @@ function intent(facts: Facts, p: Phrases, actor: string): string {
   return text(facts, 'effect') === 'withdraw' && !actor.startsWith('worker:') ? p.story.asks_withdrawal : p.story.sends(effectOf(facts));
 }
 
-function receipt({ facts, actor }: TimelineRow, r: Reading): string {
+function receipt({ facts, actor, step }: TimelineRow, r: Reading): string {
   const { p } = r;
   const kind = RECEIPT_KINDS.find((known): known is ReceiptKind => known === facts['receipt_kind']);
   const verdict = text(facts, 'verdict');
   const meaning = has(RECEIPT_VERDICTS, verdict) ? r.word(RECEIPT_VERDICTS[verdict]) : verdict;
   const sender = name(actor.replace(/^platform:/, ''));
-  return p.named(p.receipt.said(kind === undefined ? text(facts, 'receipt_kind') : p.receipt_kinds[kind], sender), joined(p, [meaning, labelled(p.touch.external, text(facts, 'external_id', 200))]));
+  const inbox = isInbox(r, step);
+  const body = r.record.receipts.find(({ id }) => id === facts['receipt'])?.body ?? {};
+  return p.named(
+    p.receipt.said(kind === undefined ? text(facts, 'receipt_kind') : kindOf(r, step, kind), sender),
+    joined(p, [meaning, !inbox && labelled(p.touch.external, text(facts, 'external_id', 200)), labelled(p.story.why, text(body, 'why'))]),
+  );
 }
 
 function cancel(facts: Facts, p: Phrases): string {
@@ -123,13 +135,13 @@ function tell(entry: TimelineRow, r: Reading): string | null {
   const { p } = r;
   switch (entry.kind) {
     case 'transition':
-      return transition(entry, r);
+      return transition(entry, r, isInbox(r, entry.step));
     case 'parent':
       return parent(entry, r);
     case 'intent':
       return intent(entry.facts, p, entry.actor);
     case 'outcome':
-      return outcome(entry.facts, r);
+      return entry.facts['inbox'] === true ? null : outcome(entry.facts, r);
     case 'receipt':
       return receipt(entry, r);
     case 'cancel':

@@ -1,6 +1,8 @@
 /** Columns of a terminal: East Asian wide characters take two. */
 
 const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+/** What may not begin a line. */
+const CLOSING = /[，。、；：！？）》」』”]/;
 const ZERO = /\p{Mark}/u;
 
 const columnsOf = (char: string): number => (ZERO.test(char) ? 0 : WIDE.test(char) ? 2 : 1);
@@ -16,7 +18,7 @@ function words(text: string): string[] {
   const found: string[] = [];
   let word = '';
   for (const char of text) {
-    const startsWord = WIDE.test(char) || (char === ' ' && word.trim() !== '') || (word !== '' && WIDE.test(word));
+    const startsWord = (WIDE.test(char) && !CLOSING.test(char)) || (char === ' ' && word.trim() !== '') || (word !== '' && WIDE.test(word) && !CLOSING.test(char));
     if (startsWord && word !== '') {
       found.push(word);
       word = '';

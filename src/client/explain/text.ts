@@ -49,7 +49,7 @@ class Page {
   section(title: string, body: () => void): void {
     const before = this.#lines.length;
     body();
-    if (this.#lines.length > before) this.#lines.splice(before, 0, '', title);
+    if (this.#lines.length > before) this.#lines.splice(before, 0, ...(title === '' ? [''] : ['', title]));
   }
 
   time(iso: string): string {
@@ -61,11 +61,14 @@ class Page {
   }
 }
 
+/** A code, with what it is called where that is another word. */
+const coded = (code: string, label: string): string => (code.replaceAll('_', ' ') === label ? code : `${code} (${label})`);
+
 function summary(page: Page, e: Explanation): void {
   const { labels } = page;
   page.line(e.headline, 0, e.tone);
   page.line(`${labels.task}: ${e.task.id}  ${e.task.type} v${String(e.task.version)}${e.task.key === null ? '' : `  ${labels.key} ${e.task.key}`}`);
-  page.line(`${labels.status}: ${e.status} (${e.status_label}): ${e.status_meaning}; ${labels.since} ${page.time(e.since)}`);
+  page.line(`${labels.status}: ${coded(e.status, e.status_label)}: ${e.status_meaning}; ${labels.since} ${page.time(e.since)}`);
   page.line(`${labels.reason}: ${e.reason.code}: ${e.reason.meaning}${e.reason.corrected === null ? '' : ` [${e.reason.corrected.sentence}]`}`);
   if (e.blocked_on !== null) page.line(`${labels.blocked_on}: ${e.blocked_on.step}: ${e.blocked_on.sentence}`);
   page.line(`${labels.will_run_again}: ${e.will_run_again.sentence}${e.will_run_again.rule === null ? '' : ` [${e.will_run_again.rule}]`}`);
@@ -79,7 +82,7 @@ function summary(page: Page, e: Explanation): void {
 function step(page: Page, s: StepExplanation): void {
   const { labels } = page;
   page.line(s.sentence, 2, s.tone);
-  page.line(`${s.state}, ${labels.since} ${page.time(s.since)}; ${labels.attempts}: ${s.attempts.sentence}; ${labels.reason}: ${s.reason.code}${s.reason.corrected === null ? '' : ` [${s.reason.corrected.sentence}]`}`, 4);
+  page.line(`${coded(s.state, s.state_label)}, ${labels.since} ${page.time(s.since)}; ${labels.attempts}: ${s.attempts.sentence}; ${labels.reason}: ${s.reason.code}${s.reason.corrected === null ? '' : ` [${s.reason.corrected.sentence}]`}`, 4);
   if (s.last_failure !== null) page.line(`${labels.last_failure}: ${s.last_failure.category}: ${s.last_failure.sentence}`, 4);
   for (const open of s.open_effects) page.line(`${labels.open}: ${open.sentence}`, 4);
   page.line(`${labels.will_run_again}: ${s.will_run_again.sentence}`, 4);
