@@ -4,16 +4,19 @@ import { ThroughlineError } from '../errors.ts';
 import { safeJson, visible } from './neutral.ts';
 import { terminalOf, write } from './terminal.ts';
 
-/** A command line that can't be read. `path` is the option or argument. */
+/** A command line that can't be read. `path` is the option. */
 export const usageError = (message: string, path: string): ThroughlineError => new ThroughlineError('INPUT_INVALID', { message, path });
+
+const HINT = '`throughline help` lists the commands, `throughline COMMAND --help` their options.';
 
 /** The coded form of anything thrown. What no code was made for is a broken promise: the stack is kept as its cause. */
 export function codedError(error: unknown): ThroughlineError {
   if (error instanceof ThroughlineError) return error;
   if (error instanceof CommanderError) {
-    const message = `${error.message.replace(/^error: /, '').replace(/\n+/g, ' ')} (\`throughline help\` lists the commands, \`throughline COMMAND --help\` their options)`;
-    const path = /'(?:-\w, )?(--[a-z-]+)|'(-[^ ']+)'/.exec(error.message);
-    return usageError(message, path?.[1] ?? path?.[2] ?? 'arguments');
+    const message = `${error.message.replace(/^error: /, '').replace(/\n+/g, ' ')}.`;
+    const [, long, short] = /'(?:-\w, )?(--[a-z-]+)|'(-[^ ']+)'/.exec(error.message) ?? [];
+    const path = long ?? short;
+    return new ThroughlineError('INPUT_INVALID', { message, cause: error, ...(path === undefined ? {} : { path }) });
   }
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new ThroughlineError('INVARIANT_BROKEN', { message: `Unexpected failure: ${said}`, cause: error });
@@ -31,6 +34,6 @@ export async function sayFailure(error: unknown, json: boolean): Promise<number>
 function failureText(error: ThroughlineError): string {
   const { colours } = terminalOf(process.stderr, process.env);
   const { paths, facts } = error.detail;
-  const more = [...(paths ?? []).map((path) => `  at ${path}`), ...Object.entries(facts ?? {}).map(([name, value]) => `  ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)];
+  const more = [...(error.cause instanceof CommanderError ? [HINT] : []), ...(paths ?? []).map((path) => `  at ${path}`), ...Object.entries(facts ?? {}).map(([name, value]) => `  ${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)];
   return `${colours.red(colours.bold(error.code))} ${visible(error.message)}\n${more.map((line) => `${colours.dim(visible(line))}\n`).join('')}`;
 }

@@ -66,7 +66,7 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 /** A refusal of defineTask keeps its code, whichever copy of this package made it; everything else is the module's own trouble. */
 function unloadable(error: unknown): ThroughlineError {
   if (error instanceof ThroughlineError) return error;
-  const said = error instanceof Error ? error.message : String(error);
+  const said = (error instanceof Error ? error.message : String(error)).replace(/ imported from .*/s, '');
   const code = codeOf(error);
   const message = Object.hasOwn(ERRORS, code) ? said : `The module cannot be loaded: ${said.slice(0, SAID_CHARS_MAX)}`;
   return new ThroughlineError(Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'INPUT_INVALID', { path: PATH, message, cause: error });
