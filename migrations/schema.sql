@@ -520,6 +520,7 @@ function _apply_stored(p_task uuid, p_step text, p_now timestamp with time zone)
 function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _cancel_verdict_ms() returns bigint language sql immutable
 function _check_current(s step, p jsonb) returns boolean language sql immutable
+function _check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable
 function _claim_answer(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql stable
 function _close_effect(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile

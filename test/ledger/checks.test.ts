@@ -81,7 +81,8 @@ describe('probe', () => {
     const check = uuid();
     const claim = await claimCheck(tale, check);
     if (!('check' in claim)) throw new Error('no check');
-    await ledger.door.probeResult(tale.task, tale.step, { check, check_no: claim.check_no, effect_id: claim.subject?.id ?? '', answer: 'unknown', holder: HOLDER });
+    await tale.pass(11_000);
+    expect(await claimCheck(tale)).toMatchObject({ refused: 'checker_vanished' });
     const before = await tale.row();
     const late = await ledger.door.probeResult(tale.task, tale.step, { check, check_no: claim.check_no, effect_id: claim.subject?.id ?? '', answer: 'absent', holder: HOLDER });
     expect(late).toMatchObject({ refused: 'check_not_current', check_no: claim.check_no + 1 });
@@ -154,7 +155,7 @@ describe('acceptance', () => {
     const tale = await completed(await Tale.of(ledger, { receipt: false }));
     await tale.accept();
     const before = await snapshot(ledger, tale.task, ['timeline']);
-    expect(await ledger.door.acceptResult(tale.task, tale.step, { check: uuid(), check_no: 1, found: false, ours: null, minimum: null, holder: HOLDER })).toMatchObject({ refused: 'check_not_current' });
+    expect(await ledger.door.acceptResult(tale.task, tale.step, { check: uuid(), check_no: 1, found: false, ours: null, minimum: null, holder: 'another/1' })).toMatchObject({ refused: 'check_not_current' });
     expect(await snapshot(ledger, tale.task, ['timeline'])).toEqual(before);
   });
 });

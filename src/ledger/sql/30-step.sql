@@ -101,7 +101,7 @@ begin
   end if;
   insert into throughline.artifact as a (task_id, step, name, sha256, uri, media_type, bytes, attempt, epoch, at)
   values (p_task, p_step, p ->> 'name', p ->> 'sha256', p ->> 'uri', p ->> 'media_type', (p ->> 'bytes')::bigint, s.attempt, s.epoch, throughline.now())
-  on conflict (task_id, step, name, sha256) do update set attempt = excluded.attempt, epoch = excluded.epoch, at = excluded.at;
+  on conflict (task_id, step, name, sha256) do update set attempt = excluded.attempt, epoch = excluded.epoch, at = excluded.at where a.epoch <> excluded.epoch;
   return jsonb_build_object('stored', true);
 end $$;
 

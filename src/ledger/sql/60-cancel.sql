@@ -135,11 +135,11 @@ begin
   select e.* into w from throughline.effect e join throughline.request r on r.effect_id = e.id
   where r.message_id = (p ->> 'message_id')::uuid and e.task_id = p_task and e.step = p_step and e.kind = 'withdrawal';
   if not found then return jsonb_build_object('error', 'EFFECT_UNKNOWN', 'message_id', p -> 'message_id'); end if;
+  if w.status = p ->> 'outcome' or (w.status = 'withdrawn' and p ->> 'outcome' = 'confirmed') then return jsonb_build_object('recorded', true, 'repeated', true); end if;
   perform throughline._log(p_task, p_step, 'outcome', v_now, p ->> 'by', jsonb_build_object('effect', 'withdraw', 'item', '', 'generation', w.generation, 'message_id', p -> 'message_id', 'outcome', p -> 'outcome'), s.state, null, s.attempt, s.epoch);
-  if not w.live then return jsonb_build_object('recorded', true, 'repeated', true); end if;
+  if not w.live then return jsonb_build_object('recorded', true); end if;
   v_four := s.state in ('submitted', 'received', 'in_progress', 'unconfirmed');
   if p ->> 'outcome' = 'lost' then
-    if w.status = 'lost' then return jsonb_build_object('recorded', true, 'repeated', true); end if;
     update throughline.effect set status = 'lost' where id = w.id;
     if v_four then v_label := throughline._move(p_task, p_step, 'withdrawal_lost', v_now, p ->> 'by'); end if;
   elsif p ->> 'outcome' = 'confirmed' and v_four then

@@ -53,6 +53,12 @@ create or replace function throughline._check_current(s throughline.step, p json
   select s.check_claim_id is not distinct from (p ->> 'check')::uuid and s.check_claim_id is not null and s.check_no = (p ->> 'check_no')::integer
 $$;
 
+-- This very result was recorded before: the answer was lost, and the call is made again.
+create or replace function throughline._check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable as $$
+  select exists (select from throughline.timeline l where l.task_id = p_task and l.step = p_step and l.kind = 'transition'
+    and l.facts -> 'check_no' = p -> 'check_no' and l.actor = 'worker:' || (p ->> 'holder'))
+$$;
+
 -- Evidence from outside: {check, check_no, effect_id, answer: present|completed|absent|unknown, external_id?, result?, detail?, holder}.
 create or replace function throughline.probe_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql as $$
 declare
@@ -73,6 +79,7 @@ begin
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
   select * into e from throughline.effect where id = (p ->> 'effect_id')::uuid and task_id = p_task and step = p_step;
+  if throughline._check_recorded(p_task, p_step, p) then return jsonb_build_object('recorded', true, 'repeated', true, 'view', throughline._view(p_task, v_now)); end if;
   v_facts := jsonb_strip_nulls(jsonb_build_object('effect', e.name, 'item', e.item, 'generation', e.generation, 'answer', v_answer, 'external_id', p -> 'external_id', 'detail', p -> 'detail', 'check_no', p -> 'check_no'));
   if not throughline._check_current(s, p) or s.state <> 'unconfirmed' or e.live is not true then
     perform throughline._log(p_task, p_step, 'late', v_now, v_actor, v_facts || jsonb_build_object('what', 'probe', 'current_check_no', s.check_no), s.state, null, s.attempt, s.epoch);
@@ -121,6 +128,7 @@ begin
   perform throughline._lock(p_task);
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
+  if throughline._check_recorded(p_task, p_step, p) then return jsonb_build_object('recorded', true, 'repeated', true, 'view', throughline._view(p_task, v_now)); end if;
   if not throughline._check_current(s, p) or s.state <> 'completed' then
     perform throughline._log(p_task, p_step, 'late', v_now, v_actor, jsonb_build_object('what', 'acceptance', 'check_no', p -> 'check_no', 'current_check_no', s.check_no), s.state, null, s.attempt, s.epoch);
     return jsonb_build_object('refused', 'check_not_current', 'check_no', s.check_no, 'view', throughline._view(p_task, v_now));
