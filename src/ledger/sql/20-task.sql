@@ -115,6 +115,11 @@ begin
       when s.deadline_at <= p_now and s.state in ('waiting', 'queued') then 'deadline'
       when s.state = 'unconfirmed' then 'no_way_left'
     end;
+    if v_event = 'expire' then
+      -- A renewal or an intent takes the step's lock alone: one that came first keeps the lease.
+      perform from throughline.step where task_id = p_task and name = s.name and lease_expires_at < p_now for update;
+      if not found then v_event := null; end if;
+    end if;
     if v_event is not null then
       if throughline._move(p_task, s.name, v_event, p_now, p_actor, case when v_event = 'expire'
         then jsonb_build_object('error', jsonb_build_object('category', 'worker_lost', 'stage', 'execute', 'message', 'the worker stopped renewing its lease')) else '{}' end) is not null then
