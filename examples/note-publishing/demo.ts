@@ -51,4 +51,5 @@ try {
 } finally {
   await surroundings.stop();
 }
-process.exitCode = failed === 0 ? 0 : 1;
+// Everything is stopped; only the wait for Ctrl-C would keep the program alive.
+process.exit(failed === 0 ? 0 : 1);
