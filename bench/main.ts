@@ -51,7 +51,7 @@ const throughline = async (): Promise<void> => {
 };
 const plain = async (): Promise<void> => {
   serial += 1;
-  const answer = await temporal.workflow.execute('plain', { taskQueue: 'bench-plain', workflowId: `plain/${String(serial)}`, args: [1] });
+  const answer: unknown = await temporal.workflow.execute('plain', { taskQueue: 'bench-plain', workflowId: `plain/${String(serial)}`, args: [1] });
   if (answer !== 4) throw new Error(`the plain workflow returned ${String(answer)}`);
 };
 

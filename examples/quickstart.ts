@@ -17,9 +17,9 @@ const greet = defineTask({
         result: z.object({ id: z.string() }),
         effects: { mail: { submits: true, dedupe: { window: '24h' }, timeout: '5s' } },
         proof: { record: ['/id'] },
-        run: async ({ results, effect }) => {
-          const { text } = results.compose;
-          const { result } = await effect('mail', { request: { text } }, ({ key }) => sendMail(key, text));
+        run: async (context) => {
+          const { text } = context.results.compose;
+          const { result } = await context.effect('mail', { request: { text } }, ({ key }) => sendMail(key, text));
           return result;
         },
       }),

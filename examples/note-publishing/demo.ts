@@ -37,7 +37,7 @@ try {
       process.stdout.write(`${JSON.stringify({ ...rest, headline: explanation.headline, story: explanation.story })}\n`);
     } else {
       say('');
-      say(explanationText(told.explanation, { width: Math.min(process.stdout.columns ?? 100, 110) }));
+      say(explanationText(told.explanation, { width: process.stdout.isTTY ? Math.min(process.stdout.columns, 110) : 100 }));
       say(`   the platform's own count for this task: ${String(told.platform.posts)} posts, ${String(told.platform.pictures)} pictures, ${String(told.platform.requests)} requests`);
     }
     for (const line of told.wrong) say(`   NOT AS EXPECTED: ${line}`);
