@@ -1,0 +1,124 @@
+/** Task types of the end-to-end tests: small, quick, and able to stand still where a test wants them to. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { PlatformClient } from '../../examples/note-publishing/platform/client.ts';
+import { identityOf, probe } from '../../examples/note-publishing/publish.ts';
+import { defineTask, TaskError } from '../../src/index.ts';
+import type { HandlerContext, ProbeContext, ReadBackAnswer, ReadBackContext } from '../../src/index.ts';
+import { standAt } from './e2e-hooks.ts';
+
+/** Where the handlers find their surroundings. The client's side needs none: it never runs them. */
+export interface Outside {
+  readonly platform?: string;
+  readonly receipts?: string;
+  readonly hooks?: string;
+  readonly leaseMs?: number;
+  readonly callTimeoutMs?: number;
+  readonly retryMs?: number;
+}
+
+export const inputSchema = z.strictObject({
+  /** Tells tasks apart. */
+  n: z.int().default(0),
+  /** Points at which the first attempt stands still. */
+  stand: z.array(z.enum(['start', 'end'])).default([]),
+  /** It stands there whatever its signal says. */
+  deaf: z.boolean().default(false),
+  /** So many attempts fail first, retryably. */
+  failures: z.int().default(0),
+  /** It fails for good. */
+  hopeless: z.boolean().default(false),
+});
+export type E2eInput = z.output<typeof inputSchema>;
+
+const worked = z.object({ done: z.literal('yes'), attempt: z.int() });
+const posted = z.object({ id: z.string() });
+
+export function createE2eTasks(outside: Outside = {}) {
+  const { leaseMs = 5_000, callTimeoutMs = 1_500, retryMs = 300 } = outside;
+  const platform = new PlatformClient({ address: outside.platform ?? 'http://127.0.0.1:1' });
+  const retries = { lease: leaseMs, attempts: 3, backoff: { initial: retryMs, factor: 1, jitter: 0 } } as const;
+  const keyed = { dedupe: { window: '1h' }, timeout: callTimeoutMs } as const;
+  const looks = { attempts: 40, backoff: { initial: 300, max: '1s' } } as const;
+
+  const stand = async (context: HandlerContext<E2eInput, unknown>, point: 'start' | 'end'): Promise<void> => {
+    const { input, attempt, taskId: task, signal } = context;
+    if (attempt !== 1 || !input.stand.includes(point)) return;
+    await standAt(outside.hooks ?? '', { task, point, attempt }, input.deaf ? undefined : signal);
+  };
+  const mayFail = ({ input, attempt }: HandlerContext<E2eInput, unknown>): void => {
+    if (input.hopeless) throw new TaskError('invalid_input', 'this can never work', { code: 'hopeless' });
+    if (attempt <= input.failures) throw new TaskError('unavailable', `attempt ${String(attempt)} was meant to fail`);
+  };
+  const readBack = async ({ taskId, step, result, externalId, signal }: ReadBackContext<unknown, unknown, { id: string }>): Promise<ReadBackAnswer<{ id: string }>> => {
+    const id = result?.id ?? externalId;
+    const post = id === null ? (await platform.findPosts({ task: taskId, step }, { signal })).at(-1) : await platform.readPost(id, { signal });
+    if (post === undefined || post === null) return { exists: { ok: false }, ours: { ok: null }, minimum: { ok: null } };
+    const out = { ok: post.status === 'published' ? true : null };
+    return { exists: out, ours: { ok: post.reference.taskId === taskId }, minimum: out, result: { id: post.id } };
+  };
+  const look = (context: ProbeContext<unknown, unknown>) => probe(platform, context as Parameters<typeof probe>[1]);
+
+  /** One step without effects. */
+  const plain = (version: number) =>
+    defineTask({
+      type: 'plain', version, input: inputSchema,
+      steps: (flow) =>
+        flow.step('work', {
+          ...retries, result: worked, proof: { record: ['/done'] },
+          run: async (context) => {
+            await stand(context, 'start');
+            await context.checkpoint('stood', () => context.attempt);
+            mayFail(context);
+            return { done: 'yes' as const, attempt: context.attempt };
+          },
+        }),
+    });
+
+  /** One picture and a post: `receipt` waits for the platform's word, otherwise its answer is enough. */
+  const publishing = (type: string, receipt: boolean) =>
+    defineTask({
+      type, version: 1, input: inputSchema,
+      steps: (flow) =>
+        flow.step('post', {
+          ...retries, result: posted, effects: { picture: keyed, body: { ...keyed, submits: true } }, ...(receipt ? { receipt: { within: '60s' } } : {}),
+          probe: look, checks: looks, proof: { readBack },
+          run: async (context) => {
+            await stand(context, 'start');
+            mayFail(context);
+            const bytes = new TextEncoder().encode(`picture of ${context.taskId}`);
+            const picture = { bytes, contentType: 'image/png', sha256: createHash('sha256').update(bytes).digest('hex') };
+            const uploaded = await context.effect('picture', { request: picture.sha256 }, async (call) => {
+              const made = await platform.uploadPicture(picture, identityOf(call), call);
+              return { externalId: made.id, result: { id: made.id } };
+            });
+            const post = { title: 'A post', author: 'a test', language: 'en', html: `<p>${context.taskId}</p>`, pictures: [uploaded.externalId] };
+            const { result } = await context.effect('body', { request: post }, async (call) => {
+              const made = await platform.publishPost({ ...post, ...(receipt ? { callbackUrl: outside.receipts ?? '' } : {}) }, identityOf(call), call);
+              return { externalId: made.id, result: { id: made.id } };
+            });
+            await stand(context, 'end');
+            return result;
+          },
+        }),
+    });
+
+  /** A review by a person, and something to do after it. */
+  const reviewed = defineTask({
+    type: 'reviewed', version: 1, input: inputSchema,
+    steps: (flow) =>
+      flow
+        .review('review', { ...retries, run: async () => ({ ask: 'person', note: 'please look' }) })
+        .step('work', {
+          ...retries, needs: ['review'], result: worked, proof: { record: ['/done'] },
+          run: async (context) => {
+            mayFail(context);
+            return { done: 'yes' as const, attempt: context.attempt };
+          },
+        }),
+  });
+
+  return { plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), reviewed };
+}
+
+export type E2eTasks = ReturnType<typeof createE2eTasks>;
