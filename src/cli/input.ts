@@ -40,12 +40,15 @@ function parse(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The engine's own message quotes the text around the mistake.
+    // The engine's own message quotes the text around the mistake; of it, the position is used if it says one.
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
-    const where = position === undefined ? 'it ends too early or has a stray character' : placeOf(text, Number(position));
-    throw new ThroughlineError('INPUT_INVALID', { path: PATH, message: `The input is not JSON: ${where}.` });
+    throw new ThroughlineError('INPUT_INVALID', { path: PATH, message: `The input is not JSON: something else was expected at ${placeOf(text, Number(position ?? strayAt(text)))}.` });
   }
-  refuseLossyNumbers(text);
+  for (const { token, at } of tokensOf(text)) {
+    // 12345678901234567890 would silently become another number.
+    if (!/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))) continue;
+    throw new ThroughlineError('INPUT_NOT_STORABLE', { path: PATH, message: `The whole number at ${placeOf(text, at)} is too large to be kept exactly: write it as a string.` });
+  }
   return value;
 }
 
@@ -54,10 +57,18 @@ function placeOf(text: string, position: number): string {
   return `line ${String(before.length)}, column ${String((before.at(-1)?.length ?? 0) + 1)}`;
 }
 
-/** 12345678901234567890 would silently become another number. */
-function refuseLossyNumbers(text: string): void {
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/gs)) {
-    if (!/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))) continue;
-    throw new ThroughlineError('INPUT_NOT_STORABLE', { path: PATH, message: `The whole number at ${placeOf(text, index)} is too large to be kept exactly: write it as a string.` });
+/** JSON's tokens, as far as there are any. */
+function* tokensOf(text: string): Generator<{ readonly token: string; readonly at: number; readonly end: number }> {
+  const pattern = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\]:,])/sy;
+  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+    const token = found[1] ?? '';
+    yield { token, at: pattern.lastIndex - token.length, end: pattern.lastIndex };
   }
+}
+
+/** Where the tokens stop. */
+function strayAt(text: string): number {
+  let end = 0;
+  for (const token of tokensOf(text)) end = token.end;
+  return end + (/^\s*/.exec(text.slice(end))?.[0].length ?? 0);
 }

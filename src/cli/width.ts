@@ -4,11 +4,13 @@ const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Two columns each: CJK, kana, hangul, full-width forms, emoji. */
 const WIDE = /^(?:\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Script=Bopomofo}|\p{Emoji_Presentation}|.*\ufe0f|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6])/u;
+/** Half-width kana and hangul. */
+const HALF = /^[\uff61-\uffdc\uffe8-\uffee]/u;
 /** None: a mark that came without its letter. */
 const NARROWEST = /^[\p{Mn}\p{Me}\u200c\u200d]+$/u;
 
 const graphemes = (text: string): string[] => Array.from(GRAPHEMES.segment(text), ({ segment }) => segment);
-const widthOfOne = (grapheme: string): number => (NARROWEST.test(grapheme) ? 0 : WIDE.test(grapheme) ? 2 : 1);
+const widthOfOne = (grapheme: string): number => (NARROWEST.test(grapheme) ? 0 : WIDE.test(grapheme) && !HALF.test(grapheme) ? 2 : 1);
 
 /** Columns that the text takes. */
 export const widthOf = (text: string): number => (/^[\x20-\x7e]*$/.test(text) ? text.length : graphemes(text).reduce((sum, grapheme) => sum + widthOfOne(grapheme), 0));

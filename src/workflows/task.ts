@@ -24,7 +24,10 @@ const WATCH_AGAIN_MS = 1_000;
 const NO_HANDLER_MS = 1_000;
 const NO_HANDLER_MS_MAX = 30_000;
 
-const { look, cancel, enqueue, requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions);
+const { look } = proxyActivities<TaskActivities>(ledgerActivityOptions('ask the ledger what is due'));
+const { cancel } = proxyActivities<TaskActivities>(ledgerActivityOptions('cancel'));
+const { enqueue } = proxyActivities<TaskActivities>(ledgerActivityOptions('accept the task'));
+const { requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions('close as canceled'));
 
 setWorkflowOptions({ failureExceptionTypes: [Error] }, task);
 export async function task(input: TaskInput): Promise<TaskOutcome> {
@@ -100,9 +103,9 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     );
   };
 
-  /** Starts what is due now; returns the wait in ms until something else is, or null if nothing is planned. */
-  const act = (current: View): number | null => {
-    let wait: number | null = null;
+  /** Starts what is due now; returns the wait in ms until the next step is due, or null if nothing is planned. */
+  const act = (current: View): { readonly ms: number; readonly step: string } | null => {
+    let wait: { readonly ms: number; readonly step: string } | null = null;
     const now = Date.now();
     for (const step of current.steps) {
       const { next } = step;
@@ -112,7 +115,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
       if (next.do === 'watch' && [...running].some((other) => other.startsWith(`${step.name}/attempt/`))) continue;
       if (running.has(key)) continue;
       const due = Math.max(readAt + next.in_ms, notBefore.get(step.name) ?? 0);
-      if (due > now) wait = Math.min(wait ?? Infinity, due - now);
+      if (due > now) wait = wait !== null && wait.ms <= due - now ? wait : { ms: due - now, step: step.name };
       else if (next.do === 'watch') {
         notBefore.set(step.name, now + WATCH_AGAIN_MS);
         dirty = true;
@@ -158,7 +161,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
         await condition(() => changed() || running.size < size);
       } else {
         const size = running.size;
-        await condition(() => changed() || running.size < size, wait, { summary: 'until something is due' });
+        await condition(() => changed() || running.size < size, wait.ms, { summary: `until ${wait.step} is due` });
       }
     }
   };

@@ -22,6 +22,7 @@ export const WAIT_CODES = [
   'look',
   'evidence',
   'proof_check',
+  'decided',
   'person',
 ] as const;
 export type WaitCode = (typeof WAIT_CODES)[number];

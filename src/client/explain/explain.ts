@@ -3,7 +3,7 @@ import { isSuccess, isTerminal, PARENT_RULES } from '../../state/index.ts';
 import type { ParentStatus } from '../../state/index.ts';
 import type { TaskRecord } from '../../ledger/index.ts';
 import { cancelsOf } from './cancels.ts';
-import type { RunAnswer, Tone } from './codes.ts';
+import type { RunAnswer, Tone, WaitCode } from './codes.ts';
 import { driverOf } from './driver.ts';
 import { proofOf, receiptsOf } from './evidence.ts';
 import { needsPerson, read } from './reading.ts';
@@ -12,7 +12,7 @@ import { clauseOf, endedBy, isDecided, reasonSaid, stepOf } from './steps.ts';
 import { storyOf } from './story.ts';
 import { touchesOf } from './touches.ts';
 import type { BlockedOn, DriverExplanation, ExplainOptions, Explanation, NextAction, RunAgain, StepExplanation } from './types.ts';
-import { actionOf, runAgainOf, wordsOf } from './waits.ts';
+import { actionOf, runAgainOf, waitOf, wordsOf } from './waits.ts';
 import { joined } from './words.ts';
 
 const TONES: Readonly<Record<ParentStatus, Tone>> = {
@@ -29,6 +29,7 @@ function holding(r: Reading): StepReading {
 
 /** Driver's troubles that a step's own sentence may not tell. */
 const TROUBLES: ReadonlySet<DriverExplanation['code']> = new Set(['parked', 'no_worker', 'no_workers', 'overdue']);
+const SAID_BY_STEP: ReadonlySet<WaitCode> = new Set(['unpark', 'worker', 'overdue']);
 
 /** Green only where a proof stands behind it; a decision against it is no alarm. */
 function toneOf(r: Reading, success: boolean): Tone {
@@ -55,11 +56,14 @@ function headline(r: Reading, driver: DriverExplanation): string {
       return p.sentence(p.headline.cancelled(short), false);
     case 'attention':
     case 'progress': {
-      const said = needsPerson(s.row.state) ? (decided ? p.headline.rejected(step, short) : p.headline.dead(step, short)) : null;
+      const said = needsPerson(s.row.state) ? (decided ? p.named(step, short) : p.headline.dead(step, short)) : null;
       if (said === null && driver.code === 'hand_over_pending') return p.sentence(driver.sentence, false);
       const others = said === null ? [] : r.steps.filter(({ row, dead }) => !isTerminal(row.state) && dead === null).map(({ row }) => row.name);
-      const trouble = TROUBLES.has(driver.code) && !short.includes(driver.sentence) && driver.sentence;
-      return p.sentence(joined(p, [said ?? p.named(step, short), others.length > 0 && p.headline.others(p.list(others)), trouble]), true);
+      const { on } = waitOf(s, r);
+      // A parked wake-up says it best itself; what the step says already is not said twice.
+      const clause = on === 'unpark' ? driver.sentence : short;
+      const trouble = TROUBLES.has(driver.code) && !SAID_BY_STEP.has(on) && !short.includes(driver.sentence) && driver.sentence;
+      return p.sentence(joined(p, [said ?? p.named(step, clause), others.length > 0 && p.headline.others(p.list(others)), trouble]), true);
     }
   }
 }

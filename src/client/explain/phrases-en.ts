@@ -60,7 +60,7 @@ export const EN: Phrases = {
     attempt: (w) => `attempt ${w.made} is running on ${w.holder}`,
     rescue: (w) => `attempt ${w.made} is no longer renewed: its lease ran out ${w.when ?? ''}, and its rescue is due`,
     boundary: (w) => (w.open === '' ? 'a stop was asked; the worker confirms at its next boundary' : `a stop was asked; ${w.open} is let finish first`),
-    receipt: (w) => `waits for word from the other side${w.when === null ? '' : `; overdue ${w.when}`}`,
+    receipt: (w) => `waits for word from the other side${w.when === null ? '' : `; it counts as overdue ${w.when}`}`,
     review: (w) => `waits for a person to open the review${w.when === null ? '' : `; a reminder is due ${w.when}`}`,
     review_verdict: () => 'opened; waits for the verdict of a person',
     withdrawal: () => 'waits for the answer to the withdrawal',
@@ -68,6 +68,7 @@ export const EN: Phrases = {
     look: (w) => `a look outside ${due(w)}`,
     evidence: () => 'waits for a receipt, a late answer or a person',
     proof_check: (w) => `its proof is checked ${w.when ?? 'now'}`,
+    decided: () => 'decided against; only a person takes it up again',
     person: () => 'needs a person',
   },
   runs: {
@@ -167,6 +168,7 @@ export const EN: Phrases = {
     rejected_unnamed: 'the reviewer decided against it',
     cancel_too_late: 'the cancel came too late',
     cancel_waits: 'a cancel is set and waits for what is found out',
+    cancel_after_submission: 'a cancel is set, which came after the submission',
     cancel_recorded: 'a cancel is set; it is not started again',
     maybe_outside: 'something may have happened outside',
     done_unproven: 'completed, the proof not yet accepted',
@@ -177,7 +179,6 @@ export const EN: Phrases = {
     succeeded_unbacked: (steps) => `it says succeeded, but no accepted proof is recorded for ${steps}`,
     cancelled: (clause) => `cancelled: ${clause}`,
     dead: (step, clause) => `${step} needs a person: ${clause}`,
-    rejected: (step, clause) => `${step} was decided: ${clause}`,
     others: (steps) => `${steps} not at rest yet`,
   },
   cancel: {

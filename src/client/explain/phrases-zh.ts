@@ -2,7 +2,7 @@ import type { Phrases, StepWords } from './phrases.ts';
 
 const attempt = (w: StepWords): string => `第 ${w.made + 1} 次尝试`;
 const left = (w: StepWords): string => `共 ${w.max} 次，还剩 ${w.left} 次`;
-const due = (w: StepWords): string => (w.when === null ? '现在应执行' : `预定于${w.when}执行`);
+const due = (w: StepWords): string => (w.when === null ? '现在应执行' : `预定于 ${w.when}执行`);
 
 /** 简体中文。 */
 export const ZH: Phrases = {
@@ -54,18 +54,19 @@ export const ZH: Phrases = {
     worker: (w) => `没有工作进程提供 ${w.offer}${w.when === null ? '' : `；${attempt(w)}${due(w)}`}`,
     due_time: (w) => `${attempt(w)}${due(w)}`,
     claim: (w) => `${attempt(w)}现在应执行`,
-    overdue: (w) => `${attempt(w)}本应于${w.when ?? '此前'}执行，尚无工作进程领取`,
+    overdue: (w) => `${attempt(w)}本应于 ${w.when ?? '此前'}执行，尚无工作进程领取`,
     attempt: (w) => `第 ${w.made} 次尝试正在 ${w.holder} 上执行`,
-    rescue: (w) => `第 ${w.made} 次尝试已停止续租：租约于${w.when ?? '此前'}到期，等待接管`,
+    rescue: (w) => `第 ${w.made} 次尝试已停止续租：租约于 ${w.when ?? '此前'}到期，等待接管`,
     boundary: (w) => (w.open === '' ? '已要求停止；工作进程将在下一个边界处确认' : `已要求停止；先让 ${w.open} 结束`),
     receipt: (w) => `等待对方的消息${w.when === null ? '' : `；${w.when}视为逾期`}`,
     review: (w) => `等待有人打开审阅${w.when === null ? '' : `；${w.when}发出提醒`}`,
     review_verdict: () => '已打开；等待审阅者的决定',
     withdrawal: () => '等待撤回的应答',
     same_key: (w) => `${w.when ?? '现在'}用同一幂等键重发`,
-    look: (w) => (w.when === null ? '现在查询外部' : `预定于${w.when}查询外部`),
+    look: (w) => (w.when === null ? '现在查询外部' : `预定于 ${w.when}查询外部`),
     evidence: () => '等待回执、迟到的应答或人工处理',
     proof_check: (w) => `${w.when ?? '现在'}核对其证明`,
+    decided: () => '已决定不通过；只有人能再次提出',
     person: () => '需要人工处理',
   },
   runs: {
@@ -119,7 +120,7 @@ export const ZH: Phrases = {
     parked: (d) => `其唤醒在失败 ${d.tries} 次后已搁置，在人工恢复之前没有任何东西驱动它${d.error === '' ? '' : `（最近的错误：${d.error}）`}`,
     no_worker: (d) => `没有工作进程提供 ${d.offer}`,
     no_workers: (d) => `没有工作进程在运行，因此无人提供 ${d.offer}`,
-    overdue: (d) => `${d.step} 本应于${d.ago}执行，尚无工作进程领取；巡检会唤醒它`,
+    overdue: (d) => `${d.step} 本应于 ${d.ago}执行，尚无工作进程领取；巡检会唤醒它`,
   },
   temporal: {
     not_asked: () => '未询问 Temporal',
@@ -141,8 +142,8 @@ export const ZH: Phrases = {
   checks: { accepted: '已接受：存在、属于本任务、达到最低要求', missing: '不存在', not_ours: '不属于本任务', below_minimum: '未达到最低要求', not_checkable: '无法核对' },
   time: {
     units: { ms: ' 毫秒', s: ' 秒', min: ' 分钟', h: ' 小时', d: ' 天' },
-    future: (duration, clock) => ` ${duration}后（${clock}）`,
-    past: (duration, clock) => ` ${duration}前（${clock}）`,
+    future: (duration, clock) => `${duration}后（${clock}）`,
+    past: (duration, clock) => `${duration}前（${clock}）`,
     now: '现在',
   },
   list: (items) => items.join('、'),
@@ -161,6 +162,7 @@ export const ZH: Phrases = {
     rejected_unnamed: '审阅者决定不通过',
     cancel_too_late: '取消太晚',
     cancel_waits: '已设置取消，等待查明',
+    cancel_after_submission: '已设置取消，但晚于提交',
     cancel_recorded: '已设置取消，不会再次启动',
     maybe_outside: '外部可能已发生动作',
     done_unproven: '已完成，证明尚未被接受',
@@ -171,7 +173,6 @@ export const ZH: Phrases = {
     succeeded_unbacked: (steps) => `显示为已成功，但 ${steps} 没有被接受的证明记录`,
     cancelled: (clause) => `已取消：${clause}`,
     dead: (step, clause) => `${step} 需要人工处理：${clause}`,
-    rejected: (step, clause) => `${step} 已有决定：${clause}`,
     others: (steps) => `${steps} 尚未静止`,
   },
   cancel: {
@@ -182,8 +183,8 @@ export const ZH: Phrases = {
     needs_person: (clause) => `须由人工裁定：${clause}`,
     decided: '审阅者此前已作决定',
     pending: (clause) => `尚未裁定：${clause}`,
-    deadline: (when) => `裁定期限为${when}`,
-    deadline_over: (when) => `裁定已逾期：期限为${when}`,
+    deadline: (when) => `裁定期限为 ${when}`,
+    deadline_over: (when) => `裁定已逾期：期限为 ${when}`,
     follows: (id) => `跟随取消 ${id}`,
     left_outside: (what, submission) => `外部留有：${what}，没有 ${submission}`,
     left_item: (effect, count) => `${effect} × ${count}`,

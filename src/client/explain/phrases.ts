@@ -113,6 +113,7 @@ export interface Phrases {
     readonly rejected_unnamed: string;
     readonly cancel_too_late: string;
     readonly cancel_waits: string;
+    readonly cancel_after_submission: string;
     readonly cancel_recorded: string;
     readonly maybe_outside: string;
     readonly done_unproven: string;
@@ -123,7 +124,6 @@ export interface Phrases {
     readonly succeeded_unbacked: (steps: string) => string;
     readonly cancelled: (clause: string) => string;
     readonly dead: (step: string, clause: string) => string;
-    readonly rejected: (step: string, clause: string) => string;
     readonly others: (steps: string) => string;
   };
   readonly cancel: {

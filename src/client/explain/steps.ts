@@ -76,7 +76,10 @@ type Clause = (s: StepReading, r: Reading, c: Clauses) => readonly (string | nul
 const waiting: Clause = (_s, _r, { wait }) => [wait];
 const cancelWaits = (s: StepReading, r: Reading): string | false => s.facts.cancel && r.p.step.cancel_waits;
 
-const atTheOtherSide: Clause = (s, r, { wait }) => [!s.row.inbox && r.p.states[s.row.state], wait, cancelWaits(s, r)];
+const atTheOtherSide: Clause = (s, r, { wait }) => {
+  const withdrawing = s.open.some(({ kind }) => kind === 'withdrawal');
+  return [!s.row.inbox && r.p.states[s.row.state], wait, s.facts.cancel && !withdrawing && r.p.step.cancel_after_submission];
+};
 
 const CLAUSES: Readonly<Record<StepReading['row']['state'], Clause>> = {
   waiting,
@@ -123,7 +126,8 @@ export function clauseOf(s: StepReading, r: Reading): { readonly text: string; r
 
 export function endedBy(s: StepReading): StepExplanation['ended_by'] {
   if (!isTerminal(s.row.state)) return null;
-  return reasonOf(s.why).ended_by ?? null;
+  const by = reasonOf(s.why).ended_by ?? null;
+  return (by === 'success') === isSuccess(s.row.state) ? by : null;
 }
 
 /** A person decided it: nothing broke. */

@@ -4,7 +4,7 @@ import type { Tone } from './codes.ts';
 import { LABELS } from './labels.ts';
 import type { Labels } from './labels.ts';
 import { fold } from './text-width.ts';
-import type { CancelExplanation, Explanation, ProofOfStep, ReceiptExplanation, StepExplanation, StoryLine, TouchesOfAttempt } from './types.ts';
+import type { CancelExplanation, Explanation, ProofOfStep, ReasonSaid, ReceiptExplanation, StepExplanation, StoryLine, TouchesOfAttempt } from './types.ts';
 import { clock } from './words.ts';
 
 export interface TextOptions {
@@ -46,6 +46,10 @@ class Page {
     }
   }
 
+  fact(label: string, text: string, indent = 0): void {
+    this.line(`${label}${this.labels.colon}${text}`, indent);
+  }
+
   section(title: string, body: () => void): void {
     const before = this.#lines.length;
     body();
@@ -64,39 +68,42 @@ class Page {
 /** A code, with what it is called where that is another word. */
 const coded = (code: string, label: string): string => (code.replaceAll('_', ' ') === label ? code : `${code} (${label})`);
 
+const corrected = (reason: ReasonSaid): string => (reason.corrected === null ? '' : ` [${reason.corrected.sentence}]`);
+
 function summary(page: Page, e: Explanation): void {
   const { labels } = page;
   page.line(e.headline, 0, e.tone);
-  page.line(`${labels.task}: ${e.task.id}  ${e.task.type} v${String(e.task.version)}${e.task.key === null ? '' : `  ${labels.key} ${e.task.key}`}`);
-  page.line(`${labels.status}: ${coded(e.status, e.status_label)}: ${e.status_meaning}; ${labels.since} ${page.time(e.since)}`);
-  page.line(`${labels.reason}: ${e.reason.code}: ${e.reason.meaning}${e.reason.corrected === null ? '' : ` [${e.reason.corrected.sentence}]`}`);
-  if (e.blocked_on !== null) page.line(`${labels.blocked_on}: ${e.blocked_on.step}: ${e.blocked_on.sentence}`);
-  page.line(`${labels.will_run_again}: ${e.will_run_again.sentence}${e.will_run_again.rule === null ? '' : ` [${e.will_run_again.rule}]`}`);
-  page.line(`${labels.next_action}: ${e.next_action.sentence}`);
-  for (const action of e.also) page.line(`${labels.also}: ${action.sentence}`);
-  page.line(`${labels.driver}: ${e.driver.sentence}; ${e.driver.temporal.sentence}`);
-  if (e.task.again_of !== null) page.line(`${labels.again_of}: ${e.task.again_of}`);
-  if (e.task.again_as !== null) page.line(`${labels.again_as}: ${e.task.again_as}`);
+  page.fact(labels.task, `${e.task.id}  ${e.task.type} v${String(e.task.version)}${e.task.key === null ? '' : `  ${labels.key} ${e.task.key}`}`);
+  page.fact(labels.status, `${coded(e.status, e.status_label)}${labels.colon}${e.status_meaning}${labels.semicolon}${labels.since} ${page.time(e.since)}`);
+  page.fact(labels.reason, `${e.reason.code}${labels.colon}${e.reason.meaning}${corrected(e.reason)}`);
+  if (e.blocked_on !== null) page.fact(labels.blocked_on, `${e.blocked_on.step}${labels.colon}${e.blocked_on.sentence}`);
+  page.fact(labels.will_run_again, `${e.will_run_again.sentence}${e.will_run_again.rule === null ? '' : ` [${e.will_run_again.rule}]`}`);
+  page.fact(labels.next_action, e.next_action.sentence);
+  for (const action of e.also) page.fact(labels.also, action.sentence);
+  page.fact(labels.driver, `${e.driver.sentence}${labels.semicolon}${e.driver.temporal.sentence}`);
+  if (e.task.again_of !== null) page.fact(labels.again_of, e.task.again_of);
+  if (e.task.again_as !== null) page.fact(labels.again_as, e.task.again_as);
 }
 
 function step(page: Page, s: StepExplanation): void {
   const { labels } = page;
   page.line(s.sentence, 2, s.tone);
-  page.line(`${coded(s.state, s.state_label)}, ${labels.since} ${page.time(s.since)}; ${labels.attempts}: ${s.attempts.sentence}; ${labels.reason}: ${s.reason.code}${s.reason.corrected === null ? '' : ` [${s.reason.corrected.sentence}]`}`, 4);
-  if (s.last_failure !== null) page.line(`${labels.last_failure}: ${s.last_failure.category}: ${s.last_failure.sentence}`, 4);
-  for (const open of s.open_effects) page.line(`${labels.open}: ${open.sentence}`, 4);
-  page.line(`${labels.will_run_again}: ${s.will_run_again.sentence}`, 4);
+  page.line(`${coded(s.state, s.state_label)} ${labels.since} ${page.time(s.since)}${labels.semicolon}${labels.attempts}${labels.colon}${s.attempts.sentence}`, 4);
+  page.fact(labels.reason, `${s.reason.code}${corrected(s.reason)}`, 4);
+  if (s.last_failure !== null) page.fact(labels.last_failure, `${s.last_failure.category}${labels.colon}${s.last_failure.sentence}`, 4);
+  for (const open of s.open_effects) page.fact(labels.open, open.sentence, 4);
+  page.fact(labels.will_run_again, s.will_run_again.sentence, 4);
 }
 
 function cancel(page: Page, c: CancelExplanation): void {
   const { labels } = page;
   page.line(`${page.time(c.at)}  ${c.verb} (${c.id}), ${c.by}: ${c.why}`, 2);
-  page.line(`${c.verdict}: ${c.verdict_meaning}`, 4);
+  page.line(`${c.verdict}${labels.colon}${c.verdict_meaning}`, 4);
   for (const s of c.steps) {
     page.line(s.sentence, 4);
     for (const flight of s.in_flight) page.line(flight.sentence, 6);
     if (s.left_outside_sentence !== null) page.line(s.left_outside_sentence, 6);
-    if (s.next_check_at !== null) page.line(`${labels.next_check}: ${page.time(s.next_check_at)}`, 6);
+    if (s.next_check_at !== null) page.fact(labels.next_check, page.time(s.next_check_at), 6);
   }
 }
 
@@ -105,7 +112,8 @@ function touches(page: Page, group: TouchesOfAttempt): void {
   page.line(`${group.step}, ${labels.attempt} ${String(group.attempt)}`, 2);
   for (const request of group.requests) {
     page.line(`${page.time(request.at)}  ${request.sentence}`, 4);
-    page.line(`${labels.key} ${request.key}; ${labels.message} ${request.message_id}`, 6);
+    page.line(`${labels.key} ${request.key}`, 6);
+    page.line(`${labels.message} ${request.message_id}`, 6);
   }
 }
 
@@ -118,15 +126,16 @@ function proof(page: Page, of: ProofOfStep): void {
   page.line(of.sentence, 2);
   const word = (value: boolean | null): string => (value === null ? labels.unknown : value ? labels.yes : labels.no);
   for (const check of of.checks) {
-    page.line(`${page.time(check.at)}  ${check.sentence} (${labels.found}: ${word(check.found)}, ${labels.ours}: ${word(check.ours)}, ${labels.minimum}: ${word(check.minimum)})`, 4);
-    page.line(`${labels.read}: ${JSON.stringify(check.read)}`, 6);
+    const words = `${labels.found} ${word(check.found)}, ${labels.ours} ${word(check.ours)}, ${labels.minimum} ${word(check.minimum)}`;
+    page.line(`${page.time(check.at)}  ${check.sentence}${check.code === 'accepted' ? '' : ` (${words})`}`, 4);
+    page.fact(labels.read, JSON.stringify(check.read), 6);
   }
   for (const artifact of of.artifacts) page.line(`${artifact.name}  ${artifact.media_type}, ${String(artifact.bytes)} B, sha256 ${artifact.sha256.slice(0, 12)}`, 4);
 }
 
 function story(page: Page, line: StoryLine): void {
   const where = [line.step, line.attempt === null ? null : `#${String(line.attempt)}`].filter((part) => part !== null).join(' ');
-  page.line(`${page.time(line.at)}  ${where === '' ? '' : `${where}: `}${line.sentence} [${line.who}]`, 2, line.manual ? 'attention' : undefined);
+  page.line(`${page.time(line.at)}  ${where === '' ? '' : `${where}${page.labels.colon}`}${line.sentence} [${line.who}]`, 2, line.manual ? 'attention' : undefined);
   for (const correction of line.corrections) page.line(`↳ ${page.time(correction.at)}  ${correction.sentence} [${correction.who}]`, 4, 'attention');
 }
 

@@ -25,6 +25,9 @@ const withdrawing = ({ open }: StepReading): boolean => open.some(({ kind }) => 
 const canLook = ({ row }: StepReading): boolean => row.has_probe && row.checks_used < row.checks_max && row.next_check_at !== null;
 const canResend = ({ row, facts }: StepReading, asOf: string): boolean => facts.resendable && !reached(row.resend_until, row.next_run_at > asOf ? row.next_run_at : asOf);
 
+/** Ends that are a person's decision: nothing broke. */
+export const DECISIONS: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['review_rejected']);
+
 const WAITS: ByState<Due<WaitCode>> = {
   waiting: ({ dead }) => due(dead === null ? 'upstream' : 'dead_upstream'),
   queued: ({ row }, r) => {
@@ -46,7 +49,7 @@ const WAITS: ByState<Due<WaitCode>> = {
   completed: ({ row }) => due('proof_check', row.next_check_at),
   succeeded: () => due('nothing'),
   cancelled: () => due('nothing'),
-  dead: () => due('person'),
+  dead: ({ why }) => due(DECISIONS.has(why) ? 'decided' : 'person'),
 };
 
 /** The one of a passed moment; for all others a passed moment is "now". */
@@ -100,7 +103,11 @@ const REPLAYS: Readonly<Record<string, RunCode>> = { replay: 'replay', 'replay.s
 const RUNS: ByState<Run> = {
   waiting: (s, r) => {
     if (reached(r.record.task.deadline_at, r.asOf)) return run('no', 'deadline', 'deadline', r.record.task.deadline_at);
-    return s.dead === null ? run('depends', 'upstream', 'upstream.succeeded') : run('only_by_a_person', 'dead_upstream');
+    if (s.dead !== null) return run('only_by_a_person', 'dead_upstream');
+    // What it waits for may itself wait for a person.
+    const needed = s.unmet.flatMap((need) => r.step(need) ?? []).map((one) => RUNS[one.row.state](one, r));
+    const person = needed.find(({ answer }) => answer === 'only_by_a_person');
+    return person === undefined ? run('depends', 'upstream', 'upstream.succeeded') : run('only_by_a_person', person.on === 'unpark' ? 'unpark' : 'upstream', 'upstream.succeeded');
   },
   queued: (s, r) => {
     const { deadline_at: deadline } = r.record.task;
@@ -148,11 +155,9 @@ export function runAgainOf(s: StepReading, r: Reading): RunAgain {
 const ACTIONS: Readonly<Record<WaitCode, ActionCode>> = {
   nothing: 'none', upstream: 'wait', dead_upstream: 'see_upstream', unpark: 'unpark', hand_over: 'wait', worker: 'start_worker', due_time: 'wait', claim: 'wait', overdue: 'wait',
   attempt: 'wait', rescue: 'wait', boundary: 'wait', receipt: 'wait', review: 'review', review_verdict: 'review', withdrawal: 'wait', same_key: 'wait', look: 'wait', evidence: 'confirm',
-  proof_check: 'wait', person: 'replay',
+  proof_check: 'wait', decided: 'decision', person: 'replay',
 };
 const FROM_RUN: Partial<Readonly<Record<RunCode, ActionCode>>> = { replay: 'replay', replay_wait: 'replay_wait', replay_proof: 'replay_proof', confirm_first: 'confirm' };
-/** Ends that are a person's decision: nothing broke. */
-export const DECISIONS: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['review_rejected']);
 
 function deadAction(s: StepReading): ActionCode {
   if (s.facts.open) return 'confirm';
@@ -165,6 +170,7 @@ function deadAction(s: StepReading): ActionCode {
 function actionCode(s: StepReading, r: Reading, on: WaitCode): ActionCode {
   const successor = r.record.task.again_as !== null;
   switch (on) {
+    case 'decided':
     case 'person':
       return successor ? 'see_successor' : deadAction(s);
     case 'nothing':
