@@ -60,6 +60,14 @@ describe('identity', () => {
     expect(await unsent.tryIntend('post', '', 'd2')).toMatchObject({ permitted: true, generation: 1 });
   });
 
+  test('another item is another request: refused for the submission while the first may still arrive', async () => {
+    const tale = await lost(await Tale.of(ledger));
+    await tale.probe('absent', 'absent');
+    await tale.claim();
+    expect(await tale.tryIntend('post', 'other')).toEqual({ refused: 'request_changed' });
+    expect(await tale.tryIntend()).toMatchObject({ permitted: true, generation: 1 });
+  });
+
   test('a generation ends by a refusal', async () => {
     const tale = await Tale.of(ledger);
     await (await tale.claim()).intend();

@@ -23,7 +23,7 @@ async function one(tale: Tale): Promise<void> {
     if (!('claimed' in claim)) return;
     const name = tale.step === 'b' && randomInt(2) === 0 ? 'picture' : tale.step === 'c' ? 'request' : 'post';
     if (tale.step !== 'a' && randomInt(5) > 0) {
-      await tale.intend(name, String(randomInt(2)));
+      await tale.intend(name, name === 'picture' ? String(randomInt(2)) : '');
       if (randomInt(3) > 0) await tale.outcome((['confirmed', 'refused', 'not_sent'] as const)[randomInt(3)] ?? 'confirmed');
     }
     await tale.trySettle((['done', 'submitted', 'boundary', 'failed', 'lost', 'release', 'review'] as const)[randomInt(tale.step === 'c' ? 7 : 6)] ?? 'done', { result: { url: 'x' }, retryable: true, ...(tale.step === 'c' ? { review: {} } : {}) });
@@ -36,7 +36,7 @@ async function one(tale: Tale): Promise<void> {
   const acts: readonly (() => Promise<unknown>)[] = [
     attempt, attempt, attempt, answer, answer, () => tale.look(), () => ledger.door.taskSweep(tale.task, 's', 1_000),
     () => tale.tryCheck((['present', 'completed', 'absent', 'unknown'] as const)[randomInt(4)] ?? 'unknown'), () => tale.accept(randomInt(2) === 0),
-    () => tale.replay({ step: tale.step }), () => tale.pass(randomInt(LEASE_MS)), () => tale.confirms(randomInt(2) === 0, 'post', String(randomInt(2))),
+    () => tale.replay({ step: tale.step }), () => tale.pass(randomInt(LEASE_MS)), () => tale.confirms(randomInt(2) === 0, tale.step === 'c' ? 'request' : 'post'),
     async () => (randomInt(8) === 0 ? tale.cancel({ step: tale.step }) : undefined), async () => (randomInt(6) === 0 ? tale.abandons() : undefined),
     async () => { if (randomInt(4) === 0) await (await tale.withdraws()).withdrawalIs((['confirmed', 'refused', 'lost'] as const)[randomInt(3)] ?? 'lost'); },
     async () => ledger.door.outboxSent(await ledger.door.outboxTake(3, 1)),

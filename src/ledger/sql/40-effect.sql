@@ -42,6 +42,11 @@ begin
       and (o.status = 'confirmed' or exists (select from throughline.request r where r.effect_id = o.id and r.outcome is null))) then
     return jsonb_build_object('refused', 'after_submission');
   end if;
+  -- Another item would be another key: what was sent before under the first one may still arrive.
+  if (v_plan ->> 'submits')::boolean and exists (select from throughline.effect o where o.task_id = p_task and o.step = p_step and o.live and o.submits and o.id is distinct from e.id
+      and exists (select from throughline.request r where r.effect_id = o.id and r.outcome is distinct from 'not_sent')) then
+    return jsonb_build_object('refused', 'request_changed');
+  end if;
   select count(*) into v_open from throughline.request r where r.effect_id = e.id and r.outcome is null;
   if (v_plan ->> 'submits')::boolean and s.open_count > v_open then return jsonb_build_object('refused', 'effect_open'); end if;
   v_sent := e.id is not null and exists (select from throughline.request r where r.effect_id = e.id and r.outcome is distinct from 'not_sent');
