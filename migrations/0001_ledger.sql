@@ -106,6 +106,7 @@ create table task (
 ) with (fillfactor = 85);
 create index task_list on task (created_at desc, id desc);
 create index task_open on task (id) where not at_rest;
+create index task_deadline on task (deadline_at) where deadline_at is not null and not at_rest;
 
 -- One timeline per task: transitions, effects, receipts, cancels and corrections in one sequence.
 -- Append-only. to_state is the state after the entry ('-' where the entry is not about one step), and is

@@ -396,6 +396,7 @@ table task (
   constraint task_held_by_check CHECK ((length(held_by) <= 63))
   constraint task_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
 ) with (fillfactor=85)
+CREATE INDEX task_deadline ON task USING btree (deadline_at) WHERE ((deadline_at IS NOT NULL) AND (NOT at_rest))
 CREATE INDEX task_list ON task USING btree (created_at DESC, id DESC)
 CREATE INDEX task_open ON task USING btree (id) WHERE (NOT at_rest)
 

@@ -11,7 +11,9 @@ declare
 begin
   if v_verdict is null then return; end if;
   update throughline.cancel_step set verdict = v_verdict, reason = p_reason, verdict_at = p_now, deadline_at = null
-  where task_id = p_task and step = p_step and verdict in ('pending', 'needs_person') and verdict <> v_verdict;
+  where task_id = p_task and step = p_step and verdict <> v_verdict
+    -- Too late stands, unless what had completed was found missing and a person confirmed that it never happened.
+    and (verdict in ('pending', 'needs_person') or (verdict = 'too_late' and p_state = 'cancelled'));
 end $$;
 
 -- What is open outside of a step, for the cancel's answer.

@@ -68,6 +68,8 @@ begin
     select distinct x.task_id from (
       (select task_id from throughline.step where claim_id is not null and lease_expires_at < v_now order by lease_expires_at limit p_limit)
       union all (select task_id from throughline.step where receipt_due_at < v_silent order by receipt_due_at limit p_limit)
+      union all (select s.task_id from throughline.task t join throughline.step s on s.task_id = t.id
+        where t.deadline_at < v_now and not t.at_rest and s.state in ('waiting', 'queued') order by t.deadline_at limit p_limit)
       -- A driver that was woken in this window is not asked again: rows that nobody can run must not hide the others.
       union all (select task_id from throughline.step s where state in ('queued', 'unconfirmed') and (state = 'queued' or next_check_at is null) and next_run_at < v_silent
         and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_run_at limit p_limit)
