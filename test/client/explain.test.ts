@@ -151,7 +151,7 @@ describe('is the success real', () => {
   test('green stands on accepted proofs alone', () => {
     expect(tell('succeeded')).toMatchObject({ success: true, tone: 'success', proof: [{ code: 'accepted' }, { code: 'accepted' }] });
     const byHand = tell('succeeded-by-hand');
-    expect(byHand).toMatchObject({ status: 'succeeded', success: false, tone: 'attention' });
+    expect(byHand).toMatchObject({ status: 'succeeded', success: false, tone: 'attention', next_action: { code: 'verify', step: 'publish' } });
     expect(byHand.headline).toBe('It says succeeded, but no accepted proof is recorded for publish.');
   });
 });

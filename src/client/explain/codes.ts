@@ -74,6 +74,7 @@ export const ACTION_CODES = [
   'decision',
   'see_upstream',
   'check_driver',
+  'verify',
 ] as const;
 export type ActionCode = (typeof ACTION_CODES)[number];
 

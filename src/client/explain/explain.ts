@@ -53,7 +53,7 @@ function headline(r: Reading, driver: DriverExplanation): string {
       return p.sentence(joined(p, [claim, tooLate && p.step.cancel_too_late]), false);
     }
     case 'stopped':
-      return p.sentence(p.headline.cancelled(short), false);
+      return p.sentence(p.named(step, short), true);
     case 'attention':
     case 'progress': {
       const said = needsPerson(s.row.state) ? (decided ? p.named(step, short) : p.headline.dead(step, short)) : null;
@@ -92,7 +92,7 @@ function actions(r: Reading, driver: DriverExplanation): { readonly first: NextA
   const urgent = steps.filter(({ code }) => code !== 'none' && code !== 'wait' && code !== 'see_upstream' && code !== 'start_worker' && code !== 'unpark');
   const candidates = atRest ? [...urgent, ...troubles] : [...troubles.filter(({ code }) => code === 'unpark'), ...urgent, ...troubles.filter(({ code }) => code !== 'unpark')];
   const distinct = candidates.filter((action, index) => candidates.findIndex(({ sentence }) => sentence === action.sentence) === index);
-  const [first, ...also] = isSuccess(r.record.task.status) ? [actionOf(held, r), ...troubles] : distinct.length > 0 ? distinct : [of(atRest ? 'none' : 'wait', held)];
+  const [first, ...also] = isSuccess(r.record.task.status) ? [actionOf(r.steps.find(({ backed }) => !backed) ?? held, r), ...troubles] : distinct.length > 0 ? distinct : [of(atRest ? 'none' : 'wait', held)];
   return { first: first ?? of('none', held), also };
 }
 

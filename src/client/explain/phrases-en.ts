@@ -112,6 +112,7 @@ export const EN: Phrases = {
     see_successor: (w) => `nothing to do here; task ${w.successor} repeats it`,
     decision: (w) => `the decision stands: change what was rejected and publish it as a new task, or replay ${w.step} with a reason to ask again`,
     see_upstream: (w) => `see step ${w.dead}, on which it waits`,
+    verify: (w) => `look outside: nothing in the ledger proves that ${w.step} happened`,
     check_driver: () => 'make sure that a worker is running; it starts the workflow again from the ledger',
   },
   drivers: {
@@ -177,7 +178,6 @@ export const EN: Phrases = {
   headline: {
     succeeded: 'succeeded: every step has its accepted proof',
     succeeded_unbacked: (steps) => `it says succeeded, but no accepted proof is recorded for ${steps}`,
-    cancelled: (clause) => `cancelled: ${clause}`,
     dead: (step, clause) => `${step} needs a person: ${clause}`,
     others: (steps) => `${steps} not at rest yet`,
   },

@@ -110,6 +110,7 @@ export const ZH: Phrases = {
     see_successor: (w) => `此处无需操作；任务 ${w.successor} 是它的重新发布`,
     decision: (w) => `决定有效：修改被否决的内容并作为新任务发布，或附理由重新执行 ${w.step} 以再次审阅`,
     see_upstream: (w) => `请看步骤 ${w.dead}，它在等待该步骤`,
+    verify: (w) => `查看外部：账本中没有任何内容证明 ${w.step} 已发生`,
     check_driver: () => '确保有工作进程在运行；它会依据账本重新启动工作流',
   },
   drivers: {
@@ -171,7 +172,6 @@ export const ZH: Phrases = {
   headline: {
     succeeded: '已成功：每个步骤都有被接受的证明',
     succeeded_unbacked: (steps) => `显示为已成功，但 ${steps} 没有被接受的证明记录`,
-    cancelled: (clause) => `已取消：${clause}`,
     dead: (step, clause) => `${step} 需要人工处理：${clause}`,
     others: (steps) => `${steps} 尚未静止`,
   },

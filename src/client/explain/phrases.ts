@@ -122,7 +122,6 @@ export interface Phrases {
   readonly headline: {
     readonly succeeded: string;
     readonly succeeded_unbacked: (steps: string) => string;
-    readonly cancelled: (clause: string) => string;
     readonly dead: (step: string, clause: string) => string;
     readonly others: (steps: string) => string;
   };

@@ -5,7 +5,7 @@ import type { StepRow } from '../../ledger/index.ts';
 import type { Tone } from './codes.ts';
 import { OWN_WORDING, REVIEW_WORDING } from './phrases.ts';
 import type { OwnWording, ReviewWording } from './phrases.ts';
-import { needsPerson, STATE_TONES } from './reading.ts';
+import { effectsOf, needsPerson, STATE_TONES } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
 import { correctionOf } from './story-corrections.ts';
 import { openTouches } from './touches.ts';
@@ -104,7 +104,8 @@ function deadClause(s: StepReading, r: Reading, { failure }: Clauses): string {
   const { p } = r;
   const reason = worded(r, s.why);
   const counted = s.why === 'attempts_exhausted' ? p.aside(reason, p.step.used(s.row.charged, s.row.attempts_max)) : reason;
-  return joined(p, [counted, failure === null ? null : p.step.last_failure(failure.sentence), s.facts.cancel && p.step.cancel_recorded]);
+  const open = s.open.length > 0 && p.named(effectsOf(r, s.open), p.outcomes.unanswered);
+  return joined(p, [counted, open, failure === null ? null : p.step.last_failure(failure.sentence), s.facts.cancel && p.step.cancel_recorded]);
 }
 
 /** What the sentence of a step says, without its name; a decision is worded as one. */

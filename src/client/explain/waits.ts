@@ -1,5 +1,5 @@
 /** What a step waits for, whether it will run again, and what a reader may do: by its state, from rows alone. */
-import { next } from '../../state/index.ts';
+import { isSuccess, next } from '../../state/index.ts';
 import type { Facts, ReasonCode, RestState, StepEvent } from '../../state/index.ts';
 import type { ActionCode, RunAnswer, RunCode, WaitCode } from './codes.ts';
 import type { StepWords } from './phrases.ts';
@@ -174,7 +174,7 @@ function actionCode(s: StepReading, r: Reading, on: WaitCode): ActionCode {
     case 'person':
       return successor ? 'see_successor' : deadAction(s);
     case 'nothing':
-      if (RUNS[s.row.state](s, r).on === 'succeeded') return 'none';
+      if (isSuccess(s.row.state)) return s.backed ? 'none' : 'verify';
       return successor ? 'see_successor' : 'new_task';
     default:
       if (NEEDS_WORKER.has(on) || on === 'hand_over') {
