@@ -116,6 +116,17 @@ describe('cancel', () => {
     expect(await tale.about('aside').state()).toBe('queued');
   });
 
+  test('that came too late for what then proved missing is prevented when a person confirms the absence', async () => {
+    const tale = await Tale.of(ledger, { receipt: false });
+    await (await (await tale.claim()).confirmed()).done();
+    const id = uuid();
+    expect(await tale.cancel({ id })).toMatchObject({ verdict: 'too_late' });
+    await tale.pass(60_000);
+    await tale.accept(false);
+    await tale.confirms(false);
+    expect(await verdictOf(tale, id)).toEqual({ verdict: 'prevented', reason: 'operator_confirmed_absent', state: 'cancelled' });
+  });
+
   test('a replay does not bring back what was cancelled', async () => {
     const tale = await (await (await Tale.of(ledger)).claim()).fail(false);
     await tale.cancel();

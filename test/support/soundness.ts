@@ -20,8 +20,8 @@ const FINDINGS: Readonly<Record<string, string>> = {
       on c.task_id = i.task_id and c.kind = 'cancel' and c.facts ->> 'verb' = 'cancel' and (c.step is null or c.step = i.step) and c.id < i.id
     where i.kind = 'intent' and i.facts ->> 'effect' <> 'withdraw'`,
   'intents and cancels stand in the order of their times': `
-    select * from (
-      select task_id, id, at, lag(at) over (partition by task_id order by id) as before from throughline.timeline where kind in ('intent', 'cancel')) x where at < before`,
+    select i.task_id, i.id, i.at, c.id as cancel_id, c.at as cancelled_at from throughline.timeline i join throughline.timeline c on c.task_id = i.task_id
+    where i.kind = 'intent' and c.kind = 'cancel' and c.facts ->> 'verb' = 'cancel' and i.facts ->> 'effect' <> 'withdraw' and (i.id < c.id) <> (i.at <= c.at)`,
   'each attempt has one claim, and each claim an epoch of its own': `
     select task_id, step, attempt from throughline.timeline where event = 'claim' group by task_id, step, attempt having count(*) > 1 or count(distinct epoch) <> count(*)`,
   'no more executions are charged than allowed': 'select task_id, name from throughline.step where charged > attempts_max',
