@@ -46,17 +46,21 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   }
   const log = deps.log.child({ task: input.task, step: input.step, attempt: claimed.attempt, epoch: claimed.epoch });
   log.debug('claimed');
-  const ending = await new Attempt(deps, input, claim, claimed, handlers, plan).run(heartbeat);
+  const attempt = new Attempt(deps, input, claim, claimed, handlers, plan);
+  const ending = await attempt.run(heartbeat);
   if (ending === null) {
-    log.warn('the claim was lost; the ledger is asked what holds');
+    log.warn({ why: attempt.stopped?.message }, 'the claim was lost; the ledger is asked what holds');
     return { outcome: 'settled', ms: 0, view: await deps.door.taskLook(input.task, null, { patienceMs: RECORD_PATIENCE_MS }) };
   }
   const answer = await deps.door.stepSettle(input.task, input.step, { claim, epoch: claimed.epoch, holder: deps.holder, ...ending }, { patienceMs: RECORD_PATIENCE_MS });
-  log.debug({ how: ending.how, category: ending.error?.category }, 'settled');
+  if ('refused' in answer) log.warn({ how: ending.how, why: answer.refused === 'fenced' ? meets(claimed.epoch, answer.epoch) : answer.state }, 'the settle was refused; it was kept as late');
+  else log.debug({ how: ending.how, category: ending.error?.category }, 'settled');
   const due = answer.view.steps.find((step) => step.name === input.step);
   if (due?.state === 'completed' && due.next?.in_ms === 0 && !stopping()) return runCheck(deps, input);
   return { outcome: 'settled', ms: 0, view: answer.view };
 }
+
+const meets = (claimed: number, current: number): string => `claim of epoch ${String(claimed)} meets epoch ${String(current)}`;
 
 class Attempt {
   readonly #deps: ActivityDeps;
@@ -78,6 +82,11 @@ class Attempt {
     this.#plan = plan;
   }
 
+  /** Why it was stopped from outside of its handler; null: it was not. */
+  get stopped(): AttemptStop | null {
+    return this.#stopped;
+  }
+
   /** How the attempt ended; null: the claim is not ours any more, there is nothing to settle. */
   async run(heartbeat: () => void): Promise<Ending | null> {
     const { task, step } = this.#input;
@@ -90,7 +99,7 @@ class Attempt {
       {
         renewed: heartbeat,
         cancelAsked: () => this.#stop(new AttemptStop('boundary', 'a cancel was asked')),
-        lost: (epoch) => { this.#endNow(this.#stop(new AttemptStop('fenced', `claim of epoch ${String(this.#claimed.epoch)} meets epoch ${String(epoch)}`))); },
+        lost: (epoch) => { this.#endNow(this.#stop(new AttemptStop('fenced', meets(this.#claimed.epoch, epoch)))); },
       },
     );
     const deadline = this.#stopAfter(this.#plan.timeout_ms, TIMEOUT_GRACE_MS, () => new AttemptStop('timeout', `the attempt took longer than ${String(this.#plan.timeout_ms)} ms`));
