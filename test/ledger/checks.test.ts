@@ -102,6 +102,17 @@ describe('probe', () => {
     expect(await tale.row()).toMatchObject({ state: 'unconfirmed', reason: 'probe_inconclusive', checks_used: 1 });
   });
 
+  test.each([['present', 'present'], ['absent', 'absent']] as const)('when the last open effect is found %s and the submission stands, the submission decides', async (...looks) => {
+    const tale = await lost(await Tale.of(ledger, { effects: 'picture+post' }));
+    const message_id = tale.message;
+    await tale.probe('absent', 'absent');
+    await (await (await tale.claim()).intend('picture')).settle('lost');
+    await tale.outcome('confirmed', { message_id });
+    expect(await tale.row()).toMatchObject({ state: 'unconfirmed', reason: 'probe_partial', open_count: 1 });
+    await tale.probe(...(looks[0] === 'absent' ? looks : (['present'] as const)));
+    expect(await tale.row()).toMatchObject({ state: 'submitted', reason: 'outcome_late', open_count: 0 });
+  });
+
   test('a look at a generation that has ended meanwhile is not applied to it', async () => {
     const tale = await Tale.of(ledger, { effects: 'picture+post' });
     await (await tale.claim()).intend();

@@ -167,6 +167,15 @@ describe('what is accepted', () => {
     expect(await ledger.query('select input from throughline.task where id = $1', [row.id])).toEqual([{ input: { note: six } }]);
   });
 
+  test.each([0, -1, 2.5, Number.NaN])('a plan of %d attempts is refused, and nothing is written', async (attempts) => {
+    const plan = planOf({ name: 'bad', effects: 'none', probe: false, attempts });
+    await register(ledger, plan);
+    const row = rowOf(`attempts-${attempts}`, { note: 'a' }, { type: plan.type });
+    await expect(ledger.door.taskEnqueue(row)).rejects.toThrow();
+    expect(await tasks(`attempts-${attempts}`)).toBe(0);
+    expect(await ledger.query('select from throughline.dedupe where key = $1', [row.key])).toEqual([]);
+  });
+
   test('a successor: at most one, linked, and a refused one keeps its key free', async () => {
     const tale = await Tale.of(ledger);
     await tale.cancel();

@@ -85,13 +85,13 @@ const DOORS: Readonly<Record<string, Doorway>> = {
   checkpoint: { events: ['claim'], knock: (tale) => ledger.door.checkpointPut(tale.task, tale.step, uuid(), 'c', 1, 10), refusal: expect.objectContaining({ refused: 'fenced' }) },
   'a probe': {
     events: ['present', 'absent', 'inconclusive'],
-    knock: (tale) => ledger.door.probeResult(tale.task, tale.step, { check: uuid(), check_no: 1, effect_id: uuid(), answer: 'present', holder: HOLDER }),
+    knock: (tale) => ledger.door.probeResult(tale.task, tale.step, { check: uuid(), check_no: 1, effect_id: uuid(), answer: 'present', holder: 'another/1' }),
     refusal: expect.objectContaining({ refused: 'check_not_current' }),
     keeps: ['timeline'],
   },
   'an acceptance': {
     events: ['accepted', 'not_checkable', 'missing', 'not_ours', 'below_minimum'],
-    knock: (tale) => ledger.door.acceptResult(tale.task, tale.step, { check: uuid(), check_no: 1, found: true, ours: true, minimum: true, holder: HOLDER }),
+    knock: (tale) => ledger.door.acceptResult(tale.task, tale.step, { check: uuid(), check_no: 1, found: true, ours: true, minimum: true, holder: 'another/1' }),
     refusal: expect.objectContaining({ refused: 'check_not_current' }),
     keeps: ['timeline'],
   },

@@ -56,6 +56,7 @@ $$;
 -- This very result was recorded before: the answer was lost, and the call is made again.
 create or replace function throughline._check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable as $$
   select exists (select from throughline.timeline l where l.task_id = p_task and l.step = p_step and l.kind = 'transition'
+    and (p ? 'effect_id') = (l.event in ('present', 'absent', 'inconclusive', 'late_confirmed'))
     and l.facts -> 'check_no' = p -> 'check_no' and l.actor = 'worker:' || (p ->> 'holder'))
 $$;
 
