@@ -2,7 +2,9 @@
  * Prints "N passed, N failed" from jest's result file. A suite that could not run counts as one failure, so do
  * a failed check and a runner that ended badly although every test passed. No file: no count, exit code 1.
  */
+import console from 'node:console';
 import { readFileSync } from 'node:fs';
+import process from 'node:process';
 
 const [file = '', check = '1', runner = '1'] = process.argv.slice(2);
 

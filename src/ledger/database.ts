@@ -55,17 +55,16 @@ export class Database {
     const values = args.map(parameter);
     if (options.tx !== undefined) {
       try {
-        return this.#answer<T>(await options.tx.query({ text, values }));
+        return this.#answer(await options.tx.query({ text, values })) as T;
       } catch (error) {
         throw codedFailure(error);
       }
     }
     const result = await this.#patiently(() => this.#pool.query({ name: `${name}/${String(args.length)}`, text, values }), options.patienceMs ?? this.#patienceMs);
-    return this.#answer<T>(result);
+    return this.#answer(result) as T;
   }
 
   /** Reads rows; SELECT only. The caller names the row's shape. */
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
   async rows<T>(text: string, values: readonly unknown[], name?: string): Promise<T[]> {
     const config = { text, values: values.map((value) => (Array.isArray(value) ? value : parameter(value))), ...(name === undefined ? {} : { name }) };
     const result = await this.#patiently(() => this.#pool.query(config), this.#patienceMs);
@@ -88,11 +87,10 @@ export class Database {
     await this.#pool.end();
   }
 
-  #answer<T>(result: { rows: unknown[] }): T {
-    const [row] = result.rows as { answer: T }[];
-    const answer = row?.answer as T;
-    throwIfRefused(answer);
-    return answer;
+  #answer(result: { rows: unknown[] }): unknown {
+    const [row] = result.rows as { answer: unknown }[];
+    throwIfRefused(row?.answer);
+    return row?.answer;
   }
 
   async #patiently<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
