@@ -9,12 +9,13 @@ import { LIMITS } from '../state/index.ts';
 import type { PlanStep, Stage } from '../state/index.ts';
 import { runCheck } from './check.ts';
 import { createContext } from './context.ts';
-import { CLAIM_PATIENCE_MS, definitionKey, RECORD_PATIENCE_MS } from './deps.ts';
+import { CLAIM_PATIENCE_MS, definitionKey, noHandler, RECORD_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
 import { failureRow } from './failure.ts';
 import { Lease } from './lease.ts';
 import { AttemptStop } from './stops.ts';
 import { readThrown } from './thrown.ts';
+import { notGranted } from './granted.ts';
 import type { ActivityAnswer, StepInput } from './types.ts';
 
 /** A handler whose signal was aborted may end by itself for this long before its attempt is settled without it. */
@@ -27,23 +28,13 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const definition = deps.definitions.get(definitionKey(input.type, input.version));
   const handlers = definition?.steps.get(input.step);
   const plan = definition?.plan.steps.find((step) => step.name === input.step);
-  if (handlers === undefined || plan === undefined) return { outcome: 'no_handler', ms: 0, view: null };
+  if (handlers === undefined || plan === undefined) return noHandler(deps, input);
   const stopping = (): boolean => deps.shutdown.aborted;
   if (stopping()) return { outcome: 'not_yet', ms: 500, view: null };
 
   const claim = randomUUID();
   const claimed = await deps.door.stepClaim(input.task, input.step, claim, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
-  if ('refused' in claimed) {
-    switch (claimed.refused) {
-      case 'held':
-        return { outcome: 'held', ms: claimed.held_ms, view: claimed.view };
-      case 'not_yet':
-        return { outcome: 'not_yet', ms: claimed.not_yet_ms, view: claimed.view };
-      case 'settled':
-      case 'no_rule':
-        return { outcome: 'settled', ms: 0, view: claimed.view };
-    }
-  }
+  if ('refused' in claimed) return notGranted(claimed);
   const log = deps.log.child({ task: input.task, step: input.step, attempt: claimed.attempt, epoch: claimed.epoch });
   log.debug('claimed');
   const attempt = new Attempt(deps, input, claim, claimed, handlers, plan);

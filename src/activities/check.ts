@@ -7,10 +7,11 @@ import { ThroughlineError } from '../errors.ts';
 import type { AcceptRow, CheckClaimed, CheckResultAnswer, ProbeRow, Stored } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 import type { PlanProof } from '../state/index.ts';
-import { CLAIM_PATIENCE_MS, definitionKey, RECORD_PATIENCE_MS } from './deps.ts';
+import { CLAIM_PATIENCE_MS, definitionKey, noHandler, RECORD_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
 import { failureRow } from './failure.ts';
 import { readThrown } from './thrown.ts';
+import { notGranted } from './granted.ts';
 import type { ActivityAnswer, StepInput } from './types.ts';
 
 /** A check is read-only and short; a checker silent for longer has vanished. */
@@ -20,20 +21,10 @@ const CHECK_HOLD_MS = CHECK_TIMEOUT_MS + 10_000;
 /** One look outside (unconfirmed) or at the proof (completed), claimed like an attempt. */
 export async function runCheck(deps: ActivityDeps, input: StepInput): Promise<ActivityAnswer> {
   const handlers = deps.definitions.get(definitionKey(input.type, input.version))?.steps.get(input.step);
-  if (handlers === undefined) return { outcome: 'no_handler', ms: 0, view: null };
+  if (handlers === undefined) return noHandler(deps, input);
   const check = randomUUID();
   const claimed = await deps.door.checkClaim(input.task, input.step, check, CHECK_HOLD_MS, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
-  if ('refused' in claimed) {
-    switch (claimed.refused) {
-      case 'held':
-        return { outcome: 'held', ms: claimed.held_ms, view: claimed.view };
-      case 'not_yet':
-        return { outcome: 'not_yet', ms: claimed.not_yet_ms, view: claimed.view };
-      case 'no_check_due':
-      case 'checker_vanished':
-        return { outcome: 'settled', ms: 0, view: claimed.view };
-    }
-  }
+  if ('refused' in claimed) return notGranted(claimed);
   const signal = AbortSignal.any([AbortSignal.timeout(CHECK_TIMEOUT_MS), deps.shutdown]);
   const answer: CheckResultAnswer =
     claimed.check === 'probe'

@@ -5,7 +5,7 @@ import type { View } from '../state/index.ts';
 export interface ActivityAnswer {
   /**
    * `settled`: the ledger moved, see the view. `held`: somebody else holds it for `ms`. `not_yet`: due in `ms`.
-   * `no_handler`: this worker does not offer the type and version; nothing was claimed.
+   * `no_handler`: this worker does not offer the type and version, nothing was claimed; `ms` > 0: another one does.
    */
   readonly outcome: 'settled' | 'held' | 'not_yet' | 'no_handler';
   readonly ms: number;

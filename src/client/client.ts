@@ -83,7 +83,7 @@ export class ThroughlineClient {
     this.#db = new Database({ url: options.databaseUrl, applicationName: 'throughline-client', ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }) });
     this.#door = new Door(this.#db);
     this.#reader = new Reader(this.#db);
-    this.#rests = new RestWaiter(this.#db);
+    this.#rests = new RestWaiter(this.#reader);
     this.#sight = options.temporal === undefined ? null : new TemporalSightings(options.temporal.address, options.temporal.namespace ?? 'default');
     this.#by = options.by ?? 'client';
   }

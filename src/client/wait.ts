@@ -1,5 +1,5 @@
 import { ThroughlineError } from '../errors.ts';
-import type { Database, TaskListRow } from '../ledger/index.ts';
+import type { Reader, RestRow } from '../ledger/index.ts';
 
 export interface WaitOptions {
   /** Give up after this long, ms: WAIT_TIMEOUT. Default: wait for ever. */
@@ -8,7 +8,7 @@ export interface WaitOptions {
 }
 
 /** How a task ended, or rests on a dead step. */
-export type Rest = Pick<TaskListRow, 'id' | 'status' | 'reason' | 'held_by' | 'seq'>;
+export type Rest = Omit<RestRow, 'at_rest'>;
 
 interface Waiter {
   readonly task: string;
@@ -19,18 +19,16 @@ interface Waiter {
 const POLL_MS_MIN = 20;
 const POLL_MS_MAX = 250;
 
-const AT_REST = `select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])`;
-
 /** Waits for tasks to come to rest: one question for all of a client's waits, asked less often the longer nothing ends. */
 export class RestWaiter {
-  readonly #db: Database;
+  readonly #reader: Reader;
   readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
   #asking = false;
   #pause = POLL_MS_MIN;
 
-  constructor(database: Database) {
-    this.#db = database;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   async wait(task: string, options: WaitOptions): Promise<Rest> {
@@ -63,7 +61,7 @@ export class RestWaiter {
     this.#asking = true;
     const asked = [...this.#waiters];
     try {
-      const rows = await this.#db.rows<Rest & { at_rest: boolean }>(AT_REST, [[...new Set(asked.map(({ task }) => task))]], 'at-rest');
+      const rows = await this.#reader.taskRests([...new Set(asked.map(({ task }) => task))]);
       const byId = new Map(rows.map((row) => [row.id, row]));
       let ended = false;
       for (const waiter of asked) {

@@ -3,7 +3,7 @@ import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
-import type { TaskListRow, TaskRecord } from './records.ts';
+import type { RestRow, TaskListRow, TaskRecord } from './records.ts';
 
 export interface ListFilter {
   readonly status?: ParentStatus;
@@ -39,6 +39,8 @@ where ($1::text is null or t.status = $1) and ($2::text is null or t.type = $2) 
   and ($8::timestamptz is null or (t.created_at, t.id) < ($8, $9::uuid))
 order by t.created_at desc, t.id desc limit $10`;
 
+const RESTS = `select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])`;
+
 const CURSOR = /^([0-9:.+ -]{10,40})\/([0-9a-f-]{36})$/;
 
 function readCursor(cursor: string | undefined): readonly [string | null, string | null] {
@@ -48,11 +50,21 @@ function readCursor(cursor: string | undefined): readonly [string | null, string
   return [at, id];
 }
 
+const OFFERS = `
+select count(*)::int as offers from throughline.worker
+where not stopping and seen_at > throughline.now() - throughline._interval($3) and offers @> jsonb_build_array(jsonb_build_object('type', $1::text, 'version', $2::int))`;
+
 export class Reader {
   readonly #db: Database;
 
   constructor(database: Database) {
     this.#db = database;
+  }
+
+  /** How many live workers offer a type and version. */
+  async offers(type: string, version: number): Promise<number> {
+    const [row] = await this.#db.rows<{ offers: number }>(OFFERS, [type, version, LIMITS.worker_seen_ms], 'offers');
+    return row?.offers ?? 0;
   }
 
   /** Everything of one task at one moment; null: there is none. */
@@ -64,6 +76,11 @@ export class Reader {
   async taskView(task: string): Promise<View | null> {
     const [row] = await this.#db.rows<{ view: View }>('select throughline._view($1::uuid, throughline.now()) as view', [task], 'task-view');
     return row?.view ?? null;
+  }
+
+  /** Which of these tasks are at rest; unknown ones are left out. */
+  async taskRests(tasks: readonly string[]): Promise<readonly RestRow[]> {
+    return this.#db.rows<RestRow>(RESTS, [tasks], 'task-rests');
   }
 
   /** Tasks, newest first, by pages that neither skip nor repeat while rows are added. Throws CURSOR_INVALID. */

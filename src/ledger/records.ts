@@ -179,6 +179,9 @@ export interface TaskRecord {
   readonly workers: number;
 }
 
+/** Whether a task is at rest, and how. */
+export type RestRow = Pick<TaskListRow, 'id' | 'status' | 'reason' | 'held_by' | 'seq' | 'at_rest'>;
+
 export interface TaskListRow {
   readonly id: string;
   readonly type: string;

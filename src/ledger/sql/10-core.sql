@@ -269,18 +269,6 @@ begin
   update throughline.step set proof_since = false where task_id = p_task and name = p_step and proof_since;
 end $$;
 
--- A generation ends: its open requests are closed with p_status; the next intent opens the next generation.
-create or replace function throughline._end_generation(p_effect uuid, p_status text, p_now timestamptz) returns void language plpgsql as $$
-declare
-  v_closed integer;
-  e throughline.effect;
-begin
-  update throughline.request set outcome = p_status, outcome_at = p_now where effect_id = p_effect and outcome is null;
-  get diagnostics v_closed = row_count;
-  update throughline.effect set live = false, status = p_status, closed_at = p_now where id = p_effect returning * into e;
-  update throughline.step set open_count = open_count - v_closed where task_id = e.task_id and name = e.step and v_closed > 0;
-end $$;
-
 -- Everything open of a generation is closed with one status; the generation stays live.
 create or replace function throughline._close_effect(p_effect uuid, p_status text, p_now timestamptz) returns void language plpgsql as $$
 declare
@@ -292,6 +280,13 @@ begin
   update throughline.effect set status = p_status, closed_at = p_now, absent_established = absent_established or p_status = 'absent'
   where id = p_effect returning * into e;
   update throughline.step set open_count = open_count - v_closed where task_id = e.task_id and name = e.step and v_closed > 0;
+end $$;
+
+-- A generation ends: what is open is closed with p_status; the next intent opens the next generation.
+create or replace function throughline._end_generation(p_effect uuid, p_status text, p_now timestamptz) returns void language plpgsql as $$
+begin
+  perform throughline._close_effect(p_effect, p_status, p_now);
+  update throughline.effect set live = false where id = p_effect;
 end $$;
 
 -- What was recorded outside is also recorded as the effect's answer.
