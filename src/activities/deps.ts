@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import type { Door } from '../ledger/index.ts';
 import type { ArtifactStore } from './artifacts.ts';
+import type { ActivityAnswer, StepInput } from './types.ts';
 
 /** What the activities of one worker process work with. */
 export interface ActivityDeps {
@@ -9,6 +10,8 @@ export interface ActivityDeps {
   readonly artifacts: ArtifactStore;
   /** By `type/version`. */
   readonly definitions: ReadonlyMap<string, AnyTaskDefinition>;
+  /** How many live workers offer a type and version. */
+  readonly offers: (type: string, version: number) => Promise<number>;
   /** Process instance and boot: never the same after a restart. */
   readonly holder: string;
   readonly log: Logger;
@@ -21,6 +24,14 @@ export interface ActivityDeps {
 }
 
 export const definitionKey = (type: string, version: number): string => `${type}/${String(version)}`;
+
+/** What this worker has no handlers for is soon offered again if another worker has them: they share a queue. */
+const OFFERED_ELSEWHERE_MS = 250;
+
+export async function noHandler(deps: ActivityDeps, { type, version }: StepInput): Promise<ActivityAnswer> {
+  const offers = await deps.offers(type, version);
+  return { outcome: 'no_handler', ms: offers > 0 ? OFFERED_ELSEWHERE_MS : 0, view: null };
+}
 
 /** A settle or an outcome is worth waiting for while the ledger is away: what was done must be recorded. */
 export const RECORD_PATIENCE_MS = 15 * 60_000;

@@ -10,7 +10,7 @@ import { localArtifactStore } from '../activities/artifacts.ts';
 import type { ArtifactStore } from '../activities/artifacts.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import { ThroughlineError } from '../errors.ts';
-import { Database, Door, verifySchema } from '../ledger/index.ts';
+import { Database, Door, Reader, verifySchema } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 import { searchAttributeNames } from '../workflows/names.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -49,7 +49,9 @@ const sdkLogger = (log: Logger): SdkLogger => ({
   debug: () => undefined,
   info: () => undefined,
   warn: (message, meta) => {
-    log.warn(meta ?? {}, message);
+    // A task that ends dead closes its workflow as failed: the ledger has said so already.
+    if (message === 'Workflow failed') log.debug(meta ?? {}, message);
+    else log.warn({ ...meta, err: meta?.['error'] }, message);
   },
   error: (message, meta) => {
     log.error(meta ?? {}, message);
@@ -123,6 +125,7 @@ export class TaskWorker {
     try {
       await verifySchema(database);
       const door = new Door(database);
+      const reader = new Reader(database);
       for (const { type, version, plan, planDigest } of options.tasks) {
         await door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: holder });
       }
@@ -133,7 +136,7 @@ export class TaskWorker {
       const artifacts = typeof options.artifacts === 'string' ? localArtifactStore(options.artifacts) : options.artifacts;
       const shutdownGraceMs = options.shutdownGraceMs ?? 5_000;
       const activities = createActivities({
-        door, artifacts, definitions, holder, log, shutdown: shutdown.signal, shutdownGraceMs,
+        door, offers: (type, version) => reader.offers(type, version), artifacts, definitions, holder, log, shutdown: shutdown.signal, shutdownGraceMs,
         requestCancellation: async (workflowId, runId) => {
           await client.workflow.getHandle(workflowId, runId).cancel();
         },

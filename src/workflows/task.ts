@@ -29,6 +29,9 @@ const { cancel } = proxyActivities<TaskActivities>(ledgerActivityOptions('cancel
 const { enqueue } = proxyActivities<TaskActivities>(ledgerActivityOptions('accept the task'));
 const { requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions('close as canceled'));
 
+/** While an attempt runs, its answer is worth waiting for; so many times the usual limits are still below Temporal's own. */
+const FULL_WHILE_RUNNING = 4;
+
 setWorkflowOptions({ failureExceptionTypes: [Error] }, task);
 export async function task(input: TaskInput): Promise<TaskOutcome> {
   let view: View | null = input.view ?? null;
@@ -56,6 +59,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     asked.push({ id: cancelId, by, why, ...(step === undefined ? {} : { step }) });
   });
   setHandler(cancelUpdate, async (message) => {
+    signals += 1;
     await condition(() => id !== '');
     const answer = await CancellationScope.nonCancellable(() => cancel({ ...message, task: id }));
     dirty = true;
@@ -88,7 +92,8 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
       (answer) => {
         running.delete(key);
         unoffered = answer.outcome === 'no_handler' ? unoffered + 1 : 0;
-        const wait = answer.outcome === 'no_handler' ? Math.min(NO_HANDLER_MS * 2 ** Math.min(unoffered, 10), NO_HANDLER_MS_MAX) : answer.ms;
+        // `ms`: another worker offers it, and takes it sooner or later; without one it waits for one to come.
+        const wait = answer.outcome === 'no_handler' && answer.ms === 0 ? Math.min(NO_HANDLER_MS * 2 ** Math.min(unoffered, 10), NO_HANDLER_MS_MAX) : answer.ms;
         if (answer.outcome !== 'settled') notBefore.set(step.name, Date.now() + wait);
         if (answer.view === null || answer.outcome === 'no_handler') return;
         integrate(answer.view);
@@ -124,6 +129,13 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     return wait;
   };
 
+  /** Temporal refuses more than so much of one run. What is not driven any more goes on: the next run watches its lease. */
+  const full = (): boolean => {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    const patience = running.size === 0 ? 1 : FULL_WHILE_RUNNING;
+    return signals >= LIMITS.signals_per_run_max * patience || historyLength >= LIMITS.history_events_max * patience || (running.size === 0 && continueAsNewSuggested);
+  };
+
   const drive = async (): Promise<View> => {
     if (id === '') {
       if (input.type === undefined || input.key === undefined) throw ApplicationFailure.nonRetryable('start this workflow with {task} or with {type, key, input}', 'INPUT_INVALID');
@@ -136,6 +148,12 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
           log.warn('a cancel was refused', { cancel: message.id, error: String(error) });
         });
         dirty = true;
+      }
+      // Asked before what is dirty, or a stream of wake-ups could put it off for ever; the next run asks the ledger anyway.
+      if (full()) {
+        await condition(allHandlersFinished);
+        if (asked.length > 0) continue;
+        await continueAsNew<typeof task>({ task: id, ...(input.searchAttributes === undefined ? {} : { searchAttributes: input.searchAttributes }) });
       }
       const seen: View | null = view;
       if (dirty || seen === null) {
@@ -152,16 +170,12 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
       const wait = act(seen);
       const changed = (): boolean => dirty || asked.length > 0 || view !== seen;
       if (changed()) continue;
-      if (running.size === 0 && (signals >= LIMITS.signals_per_run_max || workflowInfo().historyLength >= LIMITS.history_events_max || workflowInfo().continueAsNewSuggested)) {
-        await condition(allHandlersFinished);
-        await continueAsNew<typeof task>({ task: id, ...(input.searchAttributes === undefined ? {} : { searchAttributes: input.searchAttributes }) });
-      }
       if (wait === null) {
         const size = running.size;
-        await condition(() => changed() || running.size < size);
+        await condition(() => changed() || full() || running.size < size);
       } else {
         const size = running.size;
-        await condition(() => changed() || running.size < size, wait.ms, { summary: `until ${wait.step} is due` });
+        await condition(() => changed() || full() || running.size < size, wait.ms, { summary: `until ${wait.step} is due` });
       }
     }
   };
