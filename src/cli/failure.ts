@@ -1,6 +1,7 @@
 /** Errors as the command line says them: one JSON document on stdout, or lines on stderr; the exit code is the catalogue's. */
 import { CommanderError } from 'commander';
-import { ThroughlineError } from '../errors.ts';
+import { ERRORS, ThroughlineError } from '../errors.ts';
+import type { ErrorDetail } from '../errors.ts';
 import { safeJson, visible } from './neutral.ts';
 import { terminalOf, write } from './terminal.ts';
 
@@ -9,9 +10,15 @@ export const usageError = (message: string, path: string): ThroughlineError => n
 
 const HINT = '`throughline help` lists the commands, `throughline COMMAND --help` their options.';
 
+/** Thrown by another copy of this package: the one that a module of task definitions imports. */
+function isForeign(error: unknown): error is Error & { readonly code: keyof typeof ERRORS; readonly detail: ErrorDetail } {
+  return error instanceof Error && error.name === 'ThroughlineError' && 'code' in error && typeof error.code === 'string' && Object.hasOwn(ERRORS, error.code) && 'detail' in error;
+}
+
 /** The coded form of anything thrown. What no code was made for is a broken promise: the stack is kept as its cause. */
 export function codedError(error: unknown): ThroughlineError {
   if (error instanceof ThroughlineError) return error;
+  if (isForeign(error)) return new ThroughlineError(error.code, error.detail);
   if (error instanceof CommanderError) {
     const message = `${error.message.replace(/^error: /, '').replace(/\n+/g, ' ')}.`;
     const [, long, short] = /'(?:-\w, )?(--[a-z-]+)|'(-[^ ']+)'/.exec(error.message) ?? [];

@@ -5,9 +5,10 @@
 
 /**
  * Control (Cc), line and paragraph separators, lone surrogates, format characters (Cf: bidi overrides, zero-width
- * ones, tags). Left alone: ZWNJ and ZWJ, which Persian and emoji need, and the signs of Arabic numbers, which are seen.
+ * ones, tags), and whatever else is drawn as nothing. Left alone: ZWNJ, ZWJ and variation selectors, which Persian
+ * and emoji need, and the signs of Arabic numbers, which are seen.
  */
-const UNSAFE = /(?!\u200c|\u200d|[\u0600-\u0605\u06dd\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const UNSAFE = /(?!\u200c|\u200d|\p{M}|[\u0600-\u0605\u06dd\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** U+2400: a visible picture for each of the 32 control characters. */
 const PICTURES = 0x2400;

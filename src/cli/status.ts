@@ -1,7 +1,7 @@
 /** A task's status as lines, from its explanation. */
 import type { Explanation } from '../index.ts';
 import type { Context } from './context.ts';
-import { visible, visibleDeep } from './neutral.ts';
+import { visibleDeep } from './neutral.ts';
 import { table } from './table.ts';
 import { moment, paintOfTone } from './text.ts';
 import { wrap } from './width.ts';
@@ -11,12 +11,12 @@ const sentence = (text: string, width: number, indent = ''): string[] => (Number
 
 export function statusLines(explanation: Explanation, { terminal, words }: Context): readonly string[] {
   const { colours, width } = terminal;
-  const { task, tone, steps, next_action, as_of, seq } = visibleDeep(explanation);
+  const { task, headline, tone, steps, next_action, as_of, seq } = visibleDeep(explanation);
   const key = task.key === null ? '' : `, ${words.key.toLowerCase()} ${task.key}`;
   return [
     colours.bold(task.id),
-    ...sentence(visible(`${task.type} v${String(task.version)}${key}`), width),
-    ...sentence(explanation.headline, width).map((line) => paintOfTone(tone, colours)(line)),
+    ...sentence(`${task.type} v${String(task.version)}${key}`, width),
+    ...sentence(headline, width).map((line) => paintOfTone(tone, colours)(line)),
     '',
     ...table(
       steps,

@@ -1,11 +1,11 @@
 /** Loads task definitions from a module of the user's. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyTaskDefinition } from '../define/definition.ts';
-import { ERRORS, ThroughlineError } from '../errors.ts';
-import type { ErrorCode } from '../errors.ts';
-import { usageError } from './failure.ts';
+import { ThroughlineError } from '../errors.ts';
+import { codedError, usageError } from './failure.ts';
 
 export const TASKS_HELP = `The module exports what defineTask(...) returned: by name, as default, or in an array.
   export const publishNote = defineTask({ type: 'publish-note', version: 1, ... });`;
@@ -46,28 +46,32 @@ const importModule = async (url: string): Promise<Record<string, unknown>> => (a
 
 /** With the tsx that the user's project has; this package brings none. */
 async function loadTypeScript(file: string, url: string): Promise<Record<string, unknown>> {
-  let api: string;
   try {
-    api = createRequire(pathToFileURL(file)).resolve('tsx/esm/api');
-  } catch {
-    throw usageError('This Node cannot load TypeScript: `npm install tsx`, use Node 22.18 or later, or give the compiled .js.', PATH);
+    await importModule(tsxLoader(file));
+  } catch (cause) {
+    throw new ThroughlineError('INPUT_INVALID', { path: PATH, message: 'This Node cannot load TypeScript: `npm install tsx`, use Node 22.18 or later, or give the compiled .js.', cause });
   }
   try {
-    const { register } = (await importModule(pathToFileURL(api).href)) as { register: () => unknown };
-    register();
-    return await importModule(url);
+    // Node remembers that it could not load this address; with a query it is another one.
+    return await importModule(`${url}?typescript`);
   } catch (error) {
     throw unloadable(error);
   }
 }
 
+/** What `node --import tsx` loads; of the module's project, else of the working folder's. */
+function tsxLoader(file: string): string {
+  const manifest = createRequire(file).resolve('tsx/package.json', { paths: [dirname(file), process.cwd()] });
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as { exports: { '.': string } };
+  return new URL(exports['.'], pathToFileURL(manifest)).href;
+}
+
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** A refusal of defineTask keeps its code, whichever copy of this package made it; everything else is the module's own trouble. */
+/** A refusal of defineTask keeps its code; everything else is the module's own trouble. */
 function unloadable(error: unknown): ThroughlineError {
-  if (error instanceof ThroughlineError) return error;
+  const coded = codedError(error);
+  if (coded.code !== 'INVARIANT_BROKEN') return coded;
   const said = (error instanceof Error ? error.message : String(error)).replace(/ imported from .*/s, '');
-  const code = codeOf(error);
-  const message = Object.hasOwn(ERRORS, code) ? said : `The module cannot be loaded: ${said.slice(0, SAID_CHARS_MAX)}`;
-  return new ThroughlineError(Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'INPUT_INVALID', { path: PATH, message, cause: error });
+  return new ThroughlineError('INPUT_INVALID', { path: PATH, message: `The module cannot be loaded: ${said.slice(0, SAID_CHARS_MAX)}`, cause: error });
 }

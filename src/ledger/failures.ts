@@ -40,6 +40,8 @@ export function codedFailure(error: unknown): unknown {
   if (error instanceof ThroughlineError) return error;
   if (isUnavailable(error)) return new ThroughlineError('LEDGER_UNAVAILABLE', { cause: error });
   const code = codeOf(error);
+  // Wrong password, role or database: trying again would not help.
+  if ((/^28...$/.test(code) || code === '3D000') && error instanceof pg.DatabaseError) return new ThroughlineError('CONFIG_INVALID', { path: 'DATABASE_URL', message: `Postgres refuses the connection: ${error.message}`, cause: error });
   if (code === '40001') return new ThroughlineError('SERIALIZATION', { cause: error });
   if (code === '22P05' || code === '22021') return new ThroughlineError('INPUT_NOT_STORABLE', { cause: error });
   if ((code === '23514' || code === '22001') && error instanceof pg.DatabaseError) return new ThroughlineError('INPUT_INVALID', { facts: { constraint: error.constraint }, cause: error });

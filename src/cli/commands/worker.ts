@@ -1,11 +1,10 @@
 import { requireDatabaseUrl } from '../../config.ts';
 import { nextStopSignal } from '../../dev/stop-signal.ts';
-import { makeCommand, option } from '../command.ts';
+import { makeCommand, option, wholeNumber } from '../command.ts';
 import { durationMs } from '../duration.ts';
 import { usageError } from '../failure.ts';
 import { visible } from '../neutral.ts';
 import { loadTasks, TASKS_HELP } from '../tasks-module.ts';
-import { wholeNumber } from '../command.ts';
 
 interface Options {
   readonly tasks?: string;
@@ -20,7 +19,7 @@ export const workerCommand = () =>
   makeCommand<Options>({
     name: 'worker',
     summary: 'run tasks: attempts, checks, and the loops that rescue what others left',
-    description: `Runs until SIGTERM, SIGINT or SIGHUP. Then it takes nothing new, lets handlers end within --grace, gives unfinished work back at once and uncharged, and ends with exit code 0; a second signal ends it at once. --json answers one document when it is ready: {"holder", "tasks", "task_queue", "temporal"}. Logs are JSON lines on stderr.\n\n${TASKS_HELP}`,
+    description: `Runs until SIGTERM, SIGINT or SIGHUP. Then it takes nothing new, lets handlers end within --grace, gives unfinished work back at once and uncharged, and ends with exit code 0; a second signal ends it at once. In package.json, begin the script with exec ("worker": "exec throughline worker ..."), so that npm run worker passes signals and the exit code on. --json answers one document when it is ready: {"holder", "tasks", "task_queue", "temporal"}. Logs are JSON lines on stderr.\n\n${TASKS_HELP}`,
     options: [
       option('--tasks <module>', 'the module with the task definitions (.js, .mjs, .cjs; .ts and .mts with tsx installed or Node 22.18 and later)'),
       option('--grace <duration>', 'how long handlers may go on after a stop was asked (default: 5s)'),
