@@ -122,7 +122,7 @@ create table timeline (
   part smallint,
   from_state text not null default '-',
   to_state text not null default '-',
-  reason text references reason (code),        -- null: the kind says it
+  reason text check (reason ~ '^[a-z_]{1,63}$'),  -- null: the kind says it; a transition's is one of its edge's
   attempt integer,                             -- null: no attempt concerned
   epoch bigint,                                -- null: no attempt concerned
   actor text not null check (length(actor) between 1 and 300),
@@ -141,7 +141,7 @@ create table step (
   kind text not null check (kind in ('run', 'review')),
   state text not null check (state in ('waiting','queued','leased','submitted','received','in_progress','unconfirmed','completed','succeeded','cancel_requested','cancelled','dead')),
   seq bigint not null,                         -- the timeline entry that made this state
-  reason text not null references reason (code),
+  reason text not null check (reason ~ '^[a-z_]{1,63}$'),  -- that entry's
   since timestamptz not null,
   needs text[] not null,
   reentrant boolean not null,

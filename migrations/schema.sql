@@ -339,7 +339,6 @@ table step (
   result jsonb
   error jsonb
   constraint step_pkey PRIMARY KEY (task_id, name)
-  constraint step_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
   constraint step_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
   constraint step_task_id_seq_state_fkey FOREIGN KEY (task_id, seq, state) REFERENCES timeline(task_id, id, to_state)
   constraint step_attempt_check CHECK ((attempt >= 0))
@@ -357,6 +356,7 @@ table step (
   constraint step_kind_check CHECK ((kind = ANY (ARRAY['run'::text, 'review'::text])))
   constraint step_name_check CHECK (((length(name) >= 1) AND (length(name) <= 63)))
   constraint step_open_count_check CHECK ((open_count >= 0))
+  constraint step_reason_check CHECK ((reason ~ '^[a-z_]{1,63}$'::text))
   constraint step_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'queued'::text, 'leased'::text, 'submitted'::text, 'received'::text, 'in_progress'::text, 'unconfirmed'::text, 'completed'::text, 'succeeded'::text, 'cancel_requested'::text, 'cancelled'::text, 'dead'::text])))
 ) with (fillfactor=70)
 CREATE INDEX step_checks ON step USING btree (next_check_at) WHERE (next_check_at IS NOT NULL)
@@ -434,13 +434,13 @@ table timeline (
   actor text not null
   facts jsonb default '{}'::jsonb not null
   constraint timeline_pkey PRIMARY KEY (task_id, id, to_state)
-  constraint timeline_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
   constraint timeline_rule_part_from_state_to_state_reason_fkey FOREIGN KEY (rule, part, from_state, to_state, reason) REFERENCES transition_edge(rule, part, from_state, to_state, reason)
   constraint timeline_actor_check CHECK (((length(actor) >= 1) AND (length(actor) <= 300)))
   constraint timeline_check CHECK (((kind = 'transition'::text) = (rule IS NOT NULL)))
   constraint timeline_check1 CHECK (((kind <> 'transition'::text) OR ((step IS NOT NULL) AND (reason IS NOT NULL) AND (part IS NOT NULL))))
   constraint timeline_event_check CHECK ((length(event) <= 40))
   constraint timeline_kind_check CHECK ((kind = ANY (ARRAY['transition'::text, 'parent'::text, 'intent'::text, 'outcome'::text, 'receipt'::text, 'cancel'::text, 'check'::text, 'correction'::text, 'late'::text, 'note'::text])))
+  constraint timeline_reason_check CHECK ((reason ~ '^[a-z_]{1,63}$'::text))
   constraint timeline_step_check CHECK ((length(step) <= 63))
 )
 CREATE TRIGGER timeline_append_only BEFORE DELETE OR UPDATE ON timeline FOR EACH ROW EXECUTE FUNCTION _append_only()
@@ -555,6 +555,7 @@ function _stored(p_task uuid, p_step text) returns boolean language sql stable
 function _submission(p_task uuid, p_step text) returns effect language sql stable
 function _submission_stands(p_task uuid, p_step text) returns boolean language sql stable
 function _tick(p_task uuid, p_now timestamp with time zone, p_actor text) returns integer language plpgsql volatile
+function _unhurried() returns void language sql volatile
 function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
 function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile

@@ -6,6 +6,12 @@ create or replace function throughline.now() returns timestamptz language sql vo
   select clock_timestamp() + shift from throughline.clock
 $$;
 
+-- This call's commit need not wait for the disk: losing it with the server loses no promise. Whatever commits after it
+-- and does wait (an intent, a settle) makes it durable as well.
+create or replace function throughline._unhurried() returns void language sql volatile as $$
+  select set_config('synchronous_commit', 'off', true)
+$$;
+
 create or replace function throughline._ms(p interval) returns bigint language sql immutable as $$
   select round(extract(epoch from p) * 1000)::bigint
 $$;

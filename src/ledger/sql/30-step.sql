@@ -39,6 +39,9 @@ begin
     return jsonb_build_object('refused', 'not_yet', 'not_yet_ms', throughline._ms(s.next_run_at - v_now), 'view', throughline._view(p_task, v_now));
   end if;
   v_plan := throughline._plan(p_task, s.ordinal);
+  -- A claim that is lost with the server: its holder is fenced at its first intent or at its settle, and no intent can
+  -- be durable without it. What is left is code that is harmless to repeat.
+  if s.reentrant then perform throughline._unhurried(); end if;
   if throughline._move(p_task, p_step, 'claim', v_now, 'worker:' || p_holder,
     jsonb_build_object('claim_id', p_claim, 'holder', p_holder, 'lease_ms', v_plan -> 'lease_ms')) is null then
     return jsonb_build_object('refused', 'no_rule', 'state', s.state, 'view', throughline._view(p_task, v_now));
@@ -55,6 +58,8 @@ declare
   s record;
 begin
   if p_gap then update throughline.ledger_gap set ended_at = throughline.now(), reported_by = p_holder; end if;
+  -- After a loss of the server no lease is rescued for one lease length.
+  perform throughline._unhurried();
   perform from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
   update throughline.step set lease_expires_at = greatest(lease_expires_at, v_now + throughline._interval(p_lease_ms))

@@ -6,6 +6,8 @@ declare
   v_now timestamptz := throughline.now();
   v_taken jsonb;
 begin
+  -- What is taken or reported twice is sent twice, and a repeated wake-up costs nothing.
+  perform throughline._unhurried();
   with due as (
       select task_id from throughline.outbox where parked_at is null and not_before <= v_now and taken_until <= v_now
       order by not_before limit p_limit for update skip locked
@@ -22,6 +24,7 @@ create or replace function throughline.outbox_sent(p jsonb) returns integer lang
 declare
   v_deleted integer;
 begin
+  perform throughline._unhurried();
   -- Locked in one order: two dispatchers that report the same rows must not wait for each other.
   perform from throughline.outbox o where o.task_id in (select (x.value ->> 'task')::uuid from jsonb_array_elements(p) x) order by o.task_id for update;
   delete from throughline.outbox o using jsonb_array_elements(p) x where o.task_id = (x.value ->> 'task')::uuid and o.version = (x.value ->> 'version')::bigint;
@@ -119,6 +122,7 @@ create or replace function throughline.worker_seen(p_id text, p_offers jsonb, p_
 declare
   v_skew bigint := p_clock_ms - (extract(epoch from clock_timestamp()) * 1000)::bigint;
 begin
+  perform throughline._unhurried();
   insert into throughline.worker (id, offers, task_queue, seen_at, clock_skew_ms, stopping) values (p_id, p_offers, p_queue, throughline.now(), v_skew, p_stopping)
   on conflict (id) do update set offers = excluded.offers, seen_at = excluded.seen_at, clock_skew_ms = excluded.clock_skew_ms, stopping = excluded.stopping;
   delete from throughline.worker where seen_at < throughline.now() - interval '1 day';
