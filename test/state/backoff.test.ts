@@ -47,15 +47,21 @@ describe('the schedule of a plan', () => {
     fc.assert(fc.property(backoffs, (backoff) => {
       const schedule = backoffSchedule(backoff);
       expect(schedule.length).toBeGreaterThanOrEqual(1);
-      expect(schedule.length).toBeLessThanOrEqual(64);
+      expect(schedule.length).toBeLessThanOrEqual(1_000);
       expect(schedule).toEqual(schedule.map((_, index) => backoffMs(backoff, index + 1)));
     }));
   });
 
-  test('its last entry is the cap for any factor that gets there within 64 attempts', () => {
-    fc.assert(fc.property(backoffs.filter(({ factor }) => factor >= 1.4), (backoff) => {
+  test('its last entry is the cap for any factor from 1.03 on', () => {
+    fc.assert(fc.property(backoffs.filter(({ factor }) => factor >= 1.03), (backoff) => {
       expect(backoffSchedule(backoff).at(-1)).toBe(Math.min(backoff.max_ms, LIMITS.backoff_ms_max));
     }));
     expect(backoffSchedule({ initial_ms: 5, factor: 1, max_ms: 60_000, jitter: 0 })).toEqual([5]);
+    expect(backoffSchedule({ initial_ms: 1_000, factor: 1.05, max_ms: 3_600_000, jitter: 0 }).at(-1)).toBe(3_600_000);
+  });
+
+  test('no wait stays no wait, at every attempt', () => {
+    expect(backoffSchedule({ initial_ms: 0, factor: 2, max_ms: 60_000, jitter: 0 })).toEqual([0]);
+    expect(backoffMs({ initial_ms: 0, factor: 2, max_ms: 60_000, jitter: 0 }, 2_000)).toBe(0);
   });
 });
