@@ -21,6 +21,13 @@ import { Sweeper } from './sweeper.ts';
 /** How often a worker shows itself to the ledger. */
 const SEEN_INTERVAL_MS = 5_000;
 
+/**
+ * After 5 s the SDK stops workflow code in its tracks, which can end the whole process (Node: "async hook stack has
+ * become corrupted"). Our workflow code never loops, but a long history on a busy machine takes its time. The
+ * option is not in the SDK's types.
+ */
+const PATIENT_WITH_WORKFLOWS: object = { isolateExecutionTimeout: '60s' };
+
 export interface WorkerOptions {
   /** postgres:// URL of the ledger; migrated by `throughline migrate`. */
   readonly databaseUrl: string;
@@ -145,6 +152,7 @@ export class TaskWorker {
         connection: native, namespace, taskQueue, activities: { ...activities }, identity: holder,
         workflowBundle: await workflowBundle(log),
         maxConcurrentActivityTaskExecutions: attemptsAtOnce,
+        ...PATIENT_WITH_WORKFLOWS,
         // Our own grace comes first; this one stands behind it.
         shutdownGraceTime: shutdownGraceMs + 5_000,
         // Heartbeats say that the ledger granted a renewal; they must not be held back long.
