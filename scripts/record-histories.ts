@@ -154,7 +154,7 @@ try {
     const { status } = await handle.describe();
     const history = await handle.fetchHistory();
     // Stack traces name this machine's folders, and no replay reads them.
-    const text = historyToJSON(history).replace(/"stackTrace": "(?:[^"\\]|\\.)*"/g, '"stackTrace": ""');
+    const text = historyToJSON(history).replace(/"stackTrace": "(?:[^"\\]|\\.)*"/g, '"stackTrace": ""').replace(/("identity": ")[^"]*"/g, '$1recorder"').replace(/("name": ")[^"/]+\/[0-9a-f]{8}-/g, '$1recorder-');
     await writeFile(new URL(`../test/histories/${name}.json`, import.meta.url), `${text}\n`);
     process.stdout.write(`${name}: ${rest.status}, ${status.name}, ${String(history.events?.length ?? 0)} events\n`);
   }

@@ -18,14 +18,19 @@ const CHECK_TIMEOUT_MS = 60_000;
 /** Beyond the attempt's own deadline and its lease: a backstop, never a decision. */
 const BACKSTOP_MS = 120_000;
 
-/** How an attempt or a check is run: the ledger's lease decides, Temporal's timeouts stand behind it. */
-export function activityOptions(step: StepView, what: 'attempt' | 'check'): ActivityOptions {
+/**
+ * How an attempt or a check is run: the ledger's lease decides, Temporal's timeouts stand behind it. `anywhere`:
+ * not handed to the worker that runs this workflow, as the server would, but to any that asks.
+ */
+export function activityOptions(step: StepView, what: 'attempt' | 'check', anywhere: boolean): ActivityOptions {
   const { next } = step;
   if (what === 'check' || next?.do !== 'attempt') {
-    return { ...ledgerActivityOptions(`${step.name}: look at ${step.state === 'completed' ? 'the proof' : 'the outside'}`), startToCloseTimeout: CHECK_TIMEOUT_MS };
+    const summary = `${step.name}: look at ${step.state === 'completed' ? 'the proof' : 'the outside'}`;
+    return { ...ledgerActivityOptions(summary), allowEagerDispatch: !anywhere, startToCloseTimeout: CHECK_TIMEOUT_MS };
   }
   return {
     ...ledgerActivityOptions(`${step.name}: attempt ${String(step.attempt + 1)}`),
+    allowEagerDispatch: !anywhere,
     startToCloseTimeout: next.timeout_ms + next.lease_ms * 2 + BACKSTOP_MS,
     // Two leases: the ledger's sweeper acts at one.
     heartbeatTimeout: next.lease_ms * 2,

@@ -41,6 +41,8 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   let shown = '';
   let readAt = Date.now();
   let unoffered = 0;
+  /** The worker that runs this workflow does not offer its task: it must not be handed the activities for ever. */
+  let anywhere = false;
   const asked: { id: string; by: string; why: string; step?: string }[] = [];
   /** Activities of this run by what they do: `step/attempt/epoch` or `step/check/number`. */
   const running = new Set<string>();
@@ -86,12 +88,13 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
 
   const start = (step: StepView, what: 'attempt' | 'check', key: string, current: View): void => {
     running.add(key);
-    const activities = proxyActivities<TaskActivities>(activityOptions(step, what));
+    const activities = proxyActivities<TaskActivities>(activityOptions(step, what, anywhere));
     const work = { task: id, type: current.type, version: current.version, step: step.name };
     void (what === 'attempt' ? activities.attempt(work) : activities.check(work)).then(
       (answer) => {
         running.delete(key);
         unoffered = answer.outcome === 'no_handler' ? unoffered + 1 : 0;
+        anywhere ||= answer.outcome === 'no_handler';
         // `ms`: another worker offers it, and takes it sooner or later; without one it waits for one to come.
         const wait = answer.outcome === 'no_handler' && answer.ms === 0 ? Math.min(NO_HANDLER_MS * 2 ** Math.min(unoffered, 10), NO_HANDLER_MS_MAX) : answer.ms;
         if (answer.outcome !== 'settled') notBefore.set(step.name, Date.now() + wait);

@@ -26,8 +26,8 @@ export const inputSchema = z.strictObject({
   deaf: z.boolean().default(false),
   /** So many attempts fail first, retryably. */
   failures: z.int().default(0),
-  /** It fails for good. */
-  hopeless: z.boolean().default(false),
+  /** So many attempts fail for good. */
+  hopeless: z.int().default(0),
 });
 export type E2eInput = z.output<typeof inputSchema>;
 
@@ -47,7 +47,7 @@ export function createE2eTasks(outside: Outside = {}) {
     await standAt(outside.hooks ?? '', { task, point, attempt }, input.deaf ? undefined : signal);
   };
   const mayFail = ({ input, attempt }: HandlerContext<E2eInput, unknown>): void => {
-    if (input.hopeless) throw new TaskError('invalid_input', 'this can never work', { code: 'hopeless' });
+    if (attempt <= input.hopeless) throw new TaskError('invalid_input', 'this can never work', { code: 'hopeless' });
     if (attempt <= input.failures) throw new TaskError('unavailable', `attempt ${String(attempt)} was meant to fail`);
   };
   const readBack = async ({ taskId, step, result, externalId, signal }: ReadBackContext<unknown, unknown, { id: string }>): Promise<ReadBackAnswer<{ id: string }>> => {

@@ -70,6 +70,7 @@ async function spawnWorker(settings: E2eWorkerSettings): Promise<WorkerProcess> 
   let log = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     log = (log + chunk.toString('utf8')).slice(-200_000);
+    if (process.env['E2E_LOG'] !== undefined) process.stderr.write(chunk);
   });
   if (child.stdout === null) throw new Error('the worker has no stdout');
   const ready = once(createInterface({ input: child.stdout }), 'line').then(([line]) => JSON.parse(String(line)) as { holder: string });

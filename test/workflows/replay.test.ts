@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Runtime, Worker } from '@temporalio/worker';
 import type { WorkflowBundleWithSourceMap } from '@temporalio/worker';
@@ -43,4 +45,15 @@ describe('the workflow bundle', () => {
     expect(bundle.code).not.toMatch(/require\(["']node:/);
     expect(bundle.code).not.toMatch(/node_modules\/pg\//);
   });
+
+  test('cannot be made of code that imports one', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'throughline-bundle-'));
+    try {
+      symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(own, 'node_modules'));
+      writeFileSync(join(own, 'index.ts'), "import { readFileSync } from 'node:fs';\nexport async function task() { return readFileSync('x', 'utf8'); }\n");
+      await expect(bundleWorkflowCode({ workflowsPath: join(own, 'index.ts'), logger: quiet })).rejects.toThrow(/disallowed modules[^]*fs/);
+    } finally {
+      rmSync(own, { recursive: true, force: true });
+    }
+  }, 60_000);
 });
