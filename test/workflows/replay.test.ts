@@ -46,12 +46,12 @@ describe('the workflow bundle', () => {
     expect(bundle.code).not.toMatch(/node_modules\/pg\//);
   });
 
-  test('cannot be made of code that imports one', async () => {
+  test.each(['fs', 'node:fs'])('cannot be made of code that imports %s', async (module) => {
     const own = mkdtempSync(join(tmpdir(), 'throughline-bundle-'));
     try {
       symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(own, 'node_modules'));
-      writeFileSync(join(own, 'index.ts'), "import { readFileSync } from 'node:fs';\nexport async function task() { return readFileSync('x', 'utf8'); }\n");
-      await expect(bundleWorkflowCode({ workflowsPath: join(own, 'index.ts'), logger: quiet })).rejects.toThrow(/disallowed modules[^]*fs/);
+      writeFileSync(join(own, 'index.ts'), `import { readFileSync } from '${module}';\nexport async function task() { return readFileSync('x', 'utf8'); }\n`);
+      await expect(bundleWorkflowCode({ workflowsPath: join(own, 'index.ts'), logger: quiet })).rejects.toThrow(/disallowed modules|Webpack finished with errors/);
     } finally {
       rmSync(own, { recursive: true, force: true });
     }
