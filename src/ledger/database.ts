@@ -10,7 +10,15 @@ export interface DatabaseOptions {
   readonly applicationName?: string;
   /** How long an idempotent call is repeated while the ledger is away. Default 5,000 ms; 0: once. */
   readonly patienceMs?: number;
+  /**
+   * Of a worker: whenever the ledger could not be reached, that is reported under this name before anything else
+   * is asked. Whoever comes back first must not take the leases of those who are just as late.
+   */
+  readonly reportsGapsAs?: string;
 }
+
+/** Well below the shortest lease: what waits for the ledger must be there before its lease is anybody's. */
+const RETRY_MS_MAX = 400;
 
 /** What a caller's transaction must offer: `pg.Client` and `pg.PoolClient` do. */
 export interface Queryable {
@@ -32,9 +40,13 @@ const statementOf = (name: string, args: readonly unknown[]): string =>
 export class Database {
   readonly #pool: pg.Pool;
   readonly #patienceMs: number;
+  readonly #reportsGapsAs: string | undefined;
+  #gap = false;
+  #reporting: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#patienceMs = options.patienceMs ?? 5_000;
+    this.#reportsGapsAs = options.reportsGapsAs;
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.connectionsMax ?? 10,
@@ -46,7 +58,9 @@ export class Database {
       allowExitOnIdle: true,
     });
     // An idle connection that breaks is replaced at the next call; without a listener it would end the process.
-    this.#pool.on('error', () => undefined);
+    this.#pool.on('error', () => {
+      this.#gap = true;
+    });
   }
 
   /** Runs a door function. Throws ThroughlineError: the refusal's code, or LEDGER_UNAVAILABLE after the patience given. */
@@ -95,13 +109,29 @@ export class Database {
 
   async #patiently<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
     const until = performance.now() + patienceMs;
-    for (let wait = 50; ; wait = Math.min(wait * 2, 1_000)) {
+    for (let wait = 50; ; wait = Math.min(wait * 2, RETRY_MS_MAX)) {
       try {
+        await this.#reportGap();
         return await work();
       } catch (error) {
+        this.#gap ||= isUnavailable(error);
         if (!isUnavailable(error) || performance.now() + wait > until) throw codedFailure(error);
         await new Promise((resolve) => setTimeout(resolve, wait));
       }
     }
+  }
+
+  /** One report for all calls that wait to be made. */
+  async #reportGap(): Promise<void> {
+    if (!this.#gap || this.#reportsGapsAs === undefined) return;
+    this.#reporting ??= this.#pool
+      .query({ text: statementOf('gap_report', ['by']), values: [this.#reportsGapsAs] })
+      .then(() => {
+        this.#gap = false;
+      })
+      .finally(() => {
+        this.#reporting = undefined;
+      });
+    await this.#reporting;
   }
 }

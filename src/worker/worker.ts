@@ -124,7 +124,7 @@ export class TaskWorker {
     const taskQueue = options.taskQueue ?? 'throughline';
     const holder = `${options.name ?? `${hostname()}:${String(process.pid)}`}/${randomUUID().slice(0, 8)}`.slice(0, 280);
     const attemptsAtOnce = options.attemptsAtOnce ?? 50;
-    const database = new Database({ url: options.databaseUrl, applicationName: `throughline-worker`, connectionsMax: Math.min(attemptsAtOnce, 20) + 4 });
+    const database = new Database({ url: options.databaseUrl, applicationName: 'throughline-worker', reportsGapsAs: holder, connectionsMax: Math.min(attemptsAtOnce, 20) + 4 });
     const opened: (() => Promise<void>)[] = [() => database.end()];
     const close = async (): Promise<void> => {
       for (const end of opened.reverse()) await end().catch((error: unknown) => { log.warn({ err: error }, 'closing'); });

@@ -117,6 +117,13 @@ begin
   return jsonb_build_object('moves', v_moves, 'judged', v_judged, 'woken', v_due);
 end $$;
 
+-- A worker could not reach the ledger: for one lease length nobody's lease is rescued, since its holder could not renew it either.
+create or replace function throughline.gap_report(p_by text) returns jsonb language plpgsql as $$
+begin
+  update throughline.ledger_gap set ended_at = throughline.now(), reported_by = p_by;
+  return jsonb_build_object('reported', true);
+end $$;
+
 -- A worker shows itself, what it offers, and its clock (ms since the epoch) beside the ledger's.
 create or replace function throughline.worker_seen(p_id text, p_offers jsonb, p_queue text, p_clock_ms bigint, p_stopping boolean) returns jsonb language plpgsql as $$
 declare
