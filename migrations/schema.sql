@@ -568,6 +568,7 @@ function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_v
 function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
 function now() returns timestamp with time zone language sql volatile
 function outbox_failed(p_task uuid, p_error text, p_retry_ms bigint, p_counts boolean, p_attempts_max integer) returns jsonb language plpgsql volatile
