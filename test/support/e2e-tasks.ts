@@ -88,7 +88,7 @@ export function createE2eTasks(outside: Outside = {}) {
             mayFail(context);
             const bytes = new TextEncoder().encode(`picture of ${context.taskId}`);
             const picture = { bytes, contentType: 'image/png', sha256: createHash('sha256').update(bytes).digest('hex') };
-            const uploaded = await context.effect('picture', { request: picture.sha256 }, async (call) => {
+            const uploaded = await context.effect('picture', { item: 'one', request: picture.sha256 }, async (call) => {
               const made = await platform.uploadPicture(picture, identityOf(call), call);
               return { externalId: made.id, result: { id: made.id } };
             });

@@ -1,0 +1,98 @@
+/** Many tasks at once on two workers: cancels at random moments, small faults at random calls. The seed is printed with what fails. */
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { NewFault } from '../../examples/note-publishing/platform/faults.ts';
+import type { CancelAnswer, TaskRecord } from '../../src/index.ts';
+import { disagreements } from '../support/e2e-books.ts';
+import { Stage, until } from '../support/e2e.ts';
+
+const SEED = process.env['MANY_SEED'] ?? 'throughline';
+const TYPES = ['plain', 'post', 'direct'] as const;
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.open({ outside: { leaseMs: 3_000, retryMs: 200, callTimeoutMs: 1_500 } });
+  await Promise.all([stage.worker(), stage.worker()]);
+}, 120_000);
+afterAll(() => stage.end());
+
+/** The same numbers for the same seed: from 0 to below 1. */
+function dice(name: string): () => number {
+  let n = 0;
+  return () => {
+    n += 1;
+    return createHash('sha256').update(`${SEED}/${name}/${String(n)}`).digest().readUInt32BE() / 2 ** 32;
+  };
+}
+
+const pick = <T>(from: readonly [T, ...T[]], roll: number): T => from[Math.floor(roll * from.length)] ?? from[0];
+
+/** What an answered cancel promises, against what came of it. Empty: it was kept. */
+function broken(answer: CancelAnswer, record: TaskRecord): string[] {
+  return answer.steps.flatMap(({ step, found, verdict }) => {
+    const wrong: string[] = [];
+    const now = record.steps.find(({ name }) => name === step);
+    const kept = record.cancels.find(({ id }) => id === answer.id)?.steps.find((one) => one.step === step);
+    const say = (text: string): void => {
+      wrong.push(`${record.task.id}/${step}, found ${found}, answered ${verdict}, in the end ${String(kept?.verdict)} and ${String(now?.state)}: ${text}`);
+    };
+    if (verdict !== 'pending' && kept?.verdict !== verdict && verdict !== 'needs_person') say('the verdict has changed');
+    const state = { prevented: 'cancelled', stopped_at_boundary: 'cancelled', withdrawn: 'cancelled', too_late: 'succeeded', already_terminal: found, needs_person: 'dead', pending: 'no end' }[kept?.verdict ?? 'pending'];
+    if (now?.state !== state) say(`not ${state}`);
+    const asked = record.timeline.find(({ kind, facts }) => kind === 'cancel' && facts['cancel'] === answer.id)?.id ?? 0;
+    const after = record.timeline.filter((row) => row.id > asked && row.step === step && (row.kind === 'intent' || ['queued', 'leased'].includes(row.to_state)) && row.kind !== 'receipt');
+    for (const { kind, to_state: to } of after.filter((row) => row.kind === 'intent' || (row.kind === 'transition' && row.from_state !== row.to_state))) say(`${kind} (${to}) after the answer`);
+    return wrong;
+  });
+}
+
+test('of 200 tasks cancelled at random moments, answer and end agree, and no intent follows an answered cancel', async () => {
+  const roll = dice('cancel');
+  const cancels = Array.from({ length: 200 }, (_, n) => ({ n, type: pick(TYPES, roll()), startMs: roll() * 8_000, cancelMs: roll() < 0.2 ? 0 : roll() * 2_500, twice: roll() < 0.2, slow: roll() < 0.15, failures: roll() < 0.3 ? 1 : 0 }));
+  const found = new Map<string, number>();
+  const wrong = await Promise.all(
+    cancels.map(async ({ n, type, startMs, cancelMs, twice, slow, failures }) => {
+      await wait(startMs);
+      const task = await stage.start(stage.tasks[type], { n, failures }, slow ? (id) => stage.platform.admin.addFault({ kind: 'slow_answer', task: id, ms: 700 }) : undefined);
+      await wait(cancelMs);
+      const answer = await stage.client.cancel(task, { by: 'li', why: `number ${String(n)}` });
+      if (twice) expect((await stage.client.cancel(task, { id: answer.id, by: 'li', why: `number ${String(n)}` })).id).toBe(answer.id);
+      for (const step of answer.steps) found.set(step.found, (found.get(step.found) ?? 0) + 1);
+      const record = await stage.rested(task);
+      return [...broken(answer, record), ...disagreements(record, await stage.platform.admin.log({ task }))];
+    }),
+  );
+  expect({ seed: SEED, wrong: wrong.flat() }).toEqual({ seed: SEED, wrong: [] });
+  // The moments were many: some came before, some in the middle, some too late.
+  for (const state of ['queued', 'leased', 'succeeded']) expect([...found.keys()]).toContain(state);
+}, 150_000);
+
+const FAULTS: readonly [NewFault['kind'], ...NewFault['kind'][]] = ['slow', 'slow_answer', 'too_many_requests', 'unavailable', 'lost_request', 'lost_answer', 'timeout_after', 'timeout_before', 'duplicate_receipt', 'late_receipt', 'foreign_receipt', 'contradicting_receipt'];
+
+test('300 tasks with random small faults all come to rest, and the books agree', async () => {
+  const roll = dice('faults');
+  const ids: string[] = [];
+  const starts = Array.from({ length: 300 }, (_, n) => {
+    const type = pick(TYPES, roll());
+    const fault: NewFault | null = roll() < 0.4 ? { kind: pick(FAULTS, roll()), nth: 1 + Math.floor(roll() * 2), ms: 300 } : null;
+    const failures = roll() < 0.3 ? Math.floor(roll() * 3) : 0;
+    return () => stage.start(stage.tasks[type], { n, failures }, fault === null ? undefined : (task) => stage.platform.admin.addFault({ ...fault, task }));
+  });
+  while (starts.length > 0) ids.push(...(await Promise.all(starts.splice(0, 15).map((start) => start()))));
+  const records = await Promise.all(ids.map((task) => stage.rested(task, 140_000)));
+  const wrong = await Promise.all(records.map(async (record) => disagreements(record, await stage.platform.admin.log({ task: record.task.id }))));
+  expect({ seed: SEED, wrong: wrong.flat() }).toEqual({ seed: SEED, wrong: [] });
+  // Three attempts may be too few for two failures and a fault; nothing else may end dead.
+  const dead = records.flatMap(({ steps }) => steps).filter(({ state }) => state !== 'succeeded');
+  expect(dead.map(({ state, reason }) => `${state} (${reason})`).filter((end) => end !== 'dead (attempts_exhausted)')).toEqual([]);
+  expect(dead.length).toBeLessThan(30);
+}, 170_000);
+
+test('no task is left behind: nothing open, nothing held, nothing to send, no run without an end', async () => {
+  const left = async (): Promise<unknown[]> => stage.ledger.query('select task_id from throughline.outbox');
+  await until('the outbox is empty', async () => (await left()).length === 0);
+  expect(await stage.ledger.query("select task_id, state from throughline.step where open_count > 0 or claim_id is not null or state not in ('succeeded', 'cancelled', 'dead')")).toEqual([]);
+  expect(await stage.ledger.query('select id from throughline.task where not at_rest')).toEqual([]);
+  await until('every run has closed', async () => (await stage.temporal.workflow.count(`TaskQueue = '${stage.taskQueue}' and ExecutionStatus = 'Running'`)).count === 0);
+}, 120_000);
