@@ -102,10 +102,13 @@ create table task (
   again_of uuid unique references task (id),   -- null: not a repetition of another task
   driver_seen_at timestamptz,                  -- the last time its workflow asked; null: never
   driver_run_id text check (length(driver_run_id) <= 200),  -- null: never driven
+  trace_parent text check (trace_parent ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'),  -- the enqueueing span (W3C); null: not traced
   foreign key (type, version) references task_type (type, version)
 ) with (fillfactor = 85);
 create index task_list on task (created_at desc, id desc);
 create index task_open on task (id) where not at_rest;
+-- A block range index costs nothing at a move; it finds what ended lately, and what is old enough to be pruned.
+create index task_ended on task using brin (ended_at);
 create index task_deadline on task (deadline_at) where deadline_at is not null and not at_rest;
 
 -- One timeline per task: transitions, effects, receipts, cancels and corrections in one sequence.
@@ -184,6 +187,8 @@ create table step (
 create index step_leases on step (lease_expires_at) where claim_id is not null;
 create index step_due on step (next_run_at) where state in ('queued', 'unconfirmed');
 create index step_checks on step (next_check_at) where next_check_at is not null;
+-- Few rows, and the state's updates rewrite the indexes above anyway: how many are dead or uncertain, and since when.
+create index step_troubled on step (state, since) where state in ('unconfirmed', 'dead');
 create index step_receipts_due on step (receipt_due_at) where receipt_due_at is not null;
 
 -- Progress inside a step that changed nothing outside; reused by later attempts.
@@ -276,6 +281,7 @@ create table receipt (
   unique (sender, delivery_id, content_digest)
 );
 create index receipt_task on receipt (task_id, received_at);
+create index receipt_received on receipt using brin (received_at);
 create index receipt_unjudged on receipt (received_at) where verdict is null;
 
 -- What a step made, in the content-addressed store, with its owner.
@@ -335,6 +341,8 @@ create table cancel_step (
   primary key (task_id, cancel_id, step),
   foreign key (task_id, cancel_id) references cancel (task_id, id)
 );
+
+create index cancel_step_pending on cancel_step (deadline_at) where verdict = 'pending';
 
 -- A replay as it was asked; idempotent by its id.
 create table replay (

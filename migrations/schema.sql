@@ -94,6 +94,7 @@ table cancel_step (
   constraint cancel_step_task_id_cancel_id_fkey FOREIGN KEY (task_id, cancel_id) REFERENCES cancel(task_id, id)
   constraint cancel_step_verdict_check CHECK ((verdict = ANY (ARRAY['pending'::text, 'prevented'::text, 'stopped_at_boundary'::text, 'too_late'::text, 'withdrawn'::text, 'needs_person'::text, 'already_terminal'::text])))
 )
+CREATE INDEX cancel_step_pending ON cancel_step USING btree (deadline_at) WHERE (verdict = 'pending'::text)
 
 table checkpoint (
   task_id uuid not null
@@ -248,6 +249,7 @@ table receipt (
   constraint receipt_task_ref_check CHECK ((length(task_ref) <= 200))
   constraint receipt_thread_id_check CHECK ((length(thread_id) <= 200))
 )
+CREATE INDEX receipt_received ON receipt USING brin (received_at)
 CREATE INDEX receipt_task ON receipt USING btree (task_id, received_at)
 CREATE INDEX receipt_unjudged ON receipt USING btree (received_at) WHERE (verdict IS NULL)
 
@@ -363,6 +365,7 @@ CREATE INDEX step_checks ON step USING btree (next_check_at) WHERE (next_check_a
 CREATE INDEX step_due ON step USING btree (next_run_at) WHERE (state = ANY (ARRAY['queued'::text, 'unconfirmed'::text]))
 CREATE INDEX step_leases ON step USING btree (lease_expires_at) WHERE (claim_id IS NOT NULL)
 CREATE INDEX step_receipts_due ON step USING btree (receipt_due_at) WHERE (receipt_due_at IS NOT NULL)
+CREATE INDEX step_troubled ON step USING btree (state, since) WHERE (state = ANY (ARRAY['unconfirmed'::text, 'dead'::text]))
 CREATE TRIGGER step_manual BEFORE UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (old.seq = new.seq))) EXECUTE FUNCTION _manual_correction()
 CREATE TRIGGER step_manual_after AFTER UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (new.reason = 'manual_correction'::text) AND (old.seq IS DISTINCT FROM new.seq))) EXECUTE FUNCTION _manual_after()
 
@@ -385,6 +388,7 @@ table task (
   again_of uuid
   driver_seen_at timestamp with time zone
   driver_run_id text
+  trace_parent text
   constraint task_pkey PRIMARY KEY (id)
   constraint task_again_of_key UNIQUE (again_of)
   constraint task_again_of_fkey FOREIGN KEY (again_of) REFERENCES task(id)
@@ -395,8 +399,10 @@ table task (
   constraint task_driver_run_id_check CHECK ((length(driver_run_id) <= 200))
   constraint task_held_by_check CHECK ((length(held_by) <= 63))
   constraint task_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
+  constraint task_trace_parent_check CHECK ((trace_parent ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'::text))
 ) with (fillfactor=85)
 CREATE INDEX task_deadline ON task USING btree (deadline_at) WHERE ((deadline_at IS NOT NULL) AND (NOT at_rest))
+CREATE INDEX task_ended ON task USING brin (ended_at)
 CREATE INDEX task_list ON task USING btree (created_at DESC, id DESC)
 CREATE INDEX task_open ON task USING btree (id) WHERE (NOT at_rest)
 
@@ -570,6 +576,7 @@ function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
+function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile
 function now() returns timestamp with time zone language sql volatile
 function outbox_failed(p_task uuid, p_error text, p_retry_ms bigint, p_counts boolean, p_attempts_max integer) returns jsonb language plpgsql volatile
 function outbox_sent(p jsonb) returns integer language plpgsql volatile

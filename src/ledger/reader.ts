@@ -3,7 +3,7 @@ import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
-import type { RestRow, TaskListRow, TaskRecord } from './records.ts';
+import type { LedgerGauges, RestRow, TaskListRow, TaskRecord } from './records.ts';
 
 export interface ListFilter {
   readonly status?: ParentStatus;
@@ -76,6 +76,11 @@ export class Reader {
   async taskView(task: string): Promise<View | null> {
     const [row] = await this.#db.rows<{ view: View }>('select throughline._view($1::uuid, throughline.now()) as view', [task], 'task-view');
     return row?.view ?? null;
+  }
+
+  /** The whole ledger in numbers, by one read of bounded size. `windowMs`: how far what ended is looked for. */
+  async gauges(windowMs: number): Promise<LedgerGauges> {
+    return this.#db.call<LedgerGauges>('ledger_gauges', [LIMITS.gauge_rows_max, LIMITS.worker_seen_ms, windowMs], { patienceMs: 0 });
   }
 
   /** Which of these tasks are at rest; unknown ones are left out. */

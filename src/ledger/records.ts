@@ -199,3 +199,23 @@ export interface TaskListRow {
   /** When something is due next; null: nothing is planned. */
   readonly next_at: string | null;
 }
+
+/** The ledger as a whole at one moment; each part was read up to a bound. Counts, and ages in ms. */
+export interface LedgerGauges {
+  readonly as_of: string;
+  /** How far `ended` and `receipts` look back, ms. */
+  readonly window_ms: number;
+  /** Open tasks and dead ones. */
+  readonly tasks: readonly { readonly type: string; readonly status: ParentStatus; readonly tasks: number }[];
+  readonly queued: readonly { readonly type: string; readonly steps: number; readonly oldest_ms: number }[];
+  readonly troubled: readonly { readonly state: 'unconfirmed' | 'dead'; readonly reason: ReasonCode; readonly steps: number; readonly oldest_ms: number }[];
+  readonly ended: readonly { readonly type: string; readonly status: ParentStatus; readonly tasks: number }[];
+  readonly receipts: readonly { readonly verdict: ReceiptVerdict | 'unjudged'; readonly receipts: number }[];
+  readonly outbox: { readonly waiting: number; readonly parked: number; readonly lag_ms: number };
+  readonly cancels_overdue: number;
+  readonly receipts_overdue: number;
+  readonly leases: { readonly held: number; readonly expired: number };
+  readonly workers: { readonly seen: number; readonly clock_skew_ms: number };
+  /** A bound was met: the counts of tasks are the least that there are. */
+  readonly truncated: boolean;
+}

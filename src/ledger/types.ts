@@ -26,6 +26,8 @@ export interface EnqueueRow {
   readonly delay_ms?: number;
   readonly deadline_at?: string;
   readonly again_of?: string;
+  /** W3C traceparent of the enqueueing span. */
+  readonly trace_parent?: string;
   readonly by: string;
 }
 
@@ -60,6 +62,8 @@ export interface Claimed {
   readonly results: Readonly<Record<string, Stored>>;
   readonly checkpoints: Readonly<Record<string, Stored>>;
   readonly effects: readonly LiveEffect[];
+  /** From when the step was due to this claim; not in the answer to a repeated call. */
+  readonly waited_ms?: number;
 }
 
 export type ClaimAnswer =
@@ -277,5 +281,7 @@ export interface DueWake {
   readonly attempts: number;
   /** The driver must ask the ledger, whatever it has read before. */
   readonly forced: boolean;
+  /** W3C traceparent of the span that enqueued the task; null: not traced. */
+  readonly trace_parent: string | null;
   readonly view: View;
 }

@@ -51,6 +51,8 @@ export const LIMITS = {
   /** A due row without a claim for this long has a silent driver. */
   driver_silence_ms: 10_000,
   worker_seen_ms: 15_000,
+  /** Rows that each part of the metrics' read looks at. */
+  gauge_rows_max: 50_000,
   /** Temporal refuses more than 10,000 signals in a run, and reading one again costs about 1 ms; a new run starts long before. */
   signals_per_run_max: 500,
   history_events_max: 8_000,

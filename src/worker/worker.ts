@@ -185,7 +185,7 @@ export class TaskWorker {
     return this.#run;
   }
 
-  /** Asks for a graceful stop; `run` resolves when it is done. */
+  /** Asks for a graceful stop; `run` resolves when it is done. Before `run`, that one then stops at once. */
   shutdown(): void {
     this.#shutdown.abort(new ThroughlineError('WAIT_TIMEOUT', { message: 'the worker shuts down' }));
     if (this.#worker.getState() === 'RUNNING') this.#worker.shutdown();
@@ -194,7 +194,10 @@ export class TaskWorker {
   async #runOnce(): Promise<void> {
     for (const loop of this.#loops) loop.start();
     try {
-      await this.#worker.run();
+      const running = this.#worker.run();
+      // Asked before there was anything to stop.
+      if (this.#shutdown.signal.aborted && this.#worker.getState() === 'RUNNING') this.#worker.shutdown();
+      await running;
     } finally {
       await Promise.all(this.#loops.map((loop) => loop.stop()));
       await this.#close();

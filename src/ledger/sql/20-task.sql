@@ -16,7 +16,7 @@ begin
   return jsonb_build_object('registered', true);
 end $$;
 
--- Accepts a task: {type, version?, key?, id?, input, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, by}.
+-- Accepts a task: {type, version?, key?, id?, input, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, trace_parent?, by}.
 -- Two statements for the dedupe key: one statement with a union would give the loser of a race no id.
 create or replace function throughline.task_enqueue(p jsonb) returns jsonb language plpgsql as $$
 declare
@@ -60,8 +60,8 @@ begin
 
   v_now := throughline.now();
   v_run_at := coalesce((p ->> 'run_at')::timestamptz, v_now + throughline._interval((p ->> 'delay_ms')::numeric), v_now);
-  insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of)
-  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid)
+  insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of, trace_parent)
+  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid, p ->> 'trace_parent')
   on conflict (id) do nothing;
   if not found then
     -- The caller's own id was used before: the same call again (its answer was lost), or another task.

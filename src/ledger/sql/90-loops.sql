@@ -15,7 +15,8 @@ begin
       update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
       returning o.task_id, o.version, o.attempts, o.forced
     )
-    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k;
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'trace_parent', (select trace_parent from throughline.task t where t.id = k.task_id),
+      'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k;
   return v_taken;
 end $$;
 
