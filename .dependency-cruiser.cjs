@@ -11,9 +11,11 @@ const MAY_IMPORT = {
   activities: ['state', 'ledger', 'define', 'errors.ts'],
   workflows: ['state', 'activities'],
   // `workflows/names.ts` and `search-attributes.ts` are for all who talk to Temporal: type, ids, attributes; no workflow code.
-  worker: ['state', 'activities', 'ledger', 'define', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
-  client: ['state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'errors.ts'],
-  api: ['client', 'config.ts', 'errors.ts', 'state'],
+  worker: ['state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
+  client: ['state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'errors.ts'],
+  // Signing and sending; `webhooks/signature` is for all who send or are sent something.
+  webhooks: ['state', 'errors.ts'],
+  api: ['client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
   console: ['client', 'config.ts', 'errors.ts', 'state'],
   cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],

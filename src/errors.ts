@@ -23,6 +23,7 @@ export const ERRORS = {
   CURSOR_INVALID: entry(400, 2, 'The cursor is not one that this list gave out.'),
   FILTER_INVALID: entry(400, 2, 'The filter or sort column is unknown.'),
   REASON_REQUIRED: entry(422, 2, 'Who acts and why must be said.'),
+  SIGNATURE_INVALID: entry(401, 4, 'The message is not signed with a secret that is known here, or too long ago.'),
   CONFIG_INVALID: entry(500, 2, 'The configuration cannot be used.'),
   // Unknown things.
   TASK_UNKNOWN: entry(404, 3, 'There is no task with this id.'),
@@ -31,6 +32,8 @@ export const ERRORS = {
   EFFECT_UNKNOWN: entry(404, 3, 'The step has no such effect.'),
   RECEIPT_UNKNOWN: entry(404, 3, 'There is no receipt with this id.'),
   ENTRY_UNKNOWN: entry(404, 3, 'There is no timeline entry with this id.'),
+  WEBHOOK_UNKNOWN: entry(404, 3, 'There is no webhook with this id.'),
+  NOTIFICATION_UNKNOWN: entry(404, 3, 'There is no notification with this id.'),
   // Conflicts: the present state refuses.
   DEDUPE_CONFLICT: entry(409, 4, 'This key belongs to a task with another input.'),
   ID_CONFLICT: entry(409, 4, 'This id was used for another request.'),
