@@ -189,6 +189,7 @@ create index step_due on step (next_run_at) where state in ('queued', 'unconfirm
 create index step_checks on step (next_check_at) where next_check_at is not null;
 -- Few rows, and the state's updates rewrite the indexes above anyway: how many are dead or uncertain, and since when.
 create index step_troubled on step (state, since) where state in ('unconfirmed', 'dead');
+create index step_unconfirmed on step (since) where state = 'unconfirmed';
 create index step_receipts_due on step (receipt_due_at) where receipt_due_at is not null;
 
 -- Progress inside a step that changed nothing outside; reused by later attempts.
@@ -369,6 +370,50 @@ create table outbox (
   parked_at timestamptz                         -- null: being sent; otherwise a person must un-park it
 ) with (fillfactor = 70);
 create index outbox_due on outbox (not_before) where parked_at is null;
+
+-- Who is told what: an endpoint for signed notifications.
+create table webhook (
+  id uuid primary key,
+  url text not null check (length(url) between 1 and 2000),
+  secrets jsonb not null,                       -- [{secret, until}], newest first; until null: in force. Emptied at removal
+  events text[] not null check (cardinality(events) between 1 and 50),
+  types text[] not null default '{}' check (cardinality(types) <= 100),  -- empty: tasks of every type
+  enabled boolean not null default true,
+  disabled_why text check (length(disabled_why) <= 2000),  -- null: enabled
+  not_before timestamptz not null default '-infinity',     -- the endpoint asked to be left alone until then
+  created_at timestamptz not null,
+  created_by text not null check (length(created_by) between 1 and 200),
+  changed_at timestamptz not null,
+  changed_by text not null check (length(changed_by) between 1 and 200),
+  removed_at timestamptz                        -- null: in use
+);
+create index webhook_enabled on webhook (id) where enabled;
+
+-- The outbox's second kind: one message to one webhook, at most one for an event of a subject in a window.
+create table notification (
+  id uuid primary key default uuidv7(),         -- the webhook-id of every request that carries it
+  webhook_id uuid not null references webhook (id),
+  event text not null check (event ~ '^[a-z_]{1,30}\.[a-z_]{1,30}$'),
+  task_id uuid,                                 -- null: about no task; the task may be pruned
+  step text check (length(step) <= 63),         -- null: about the task as a whole
+  subject text not null check (length(subject) between 1 and 200),
+  window_key text not null check (length(window_key) between 1 and 100),
+  at timestamptz not null,
+  facts jsonb not null,
+  body text check (length(body) <= 65536),      -- as first sent, and as sent ever after; null: not composed yet
+  status text not null default 'pending' check (status in ('pending', 'sent', 'parked', 'dropped')),
+  takes integer not null default 0,             -- names who may report a failure
+  attempts integer not null default 0,
+  not_before timestamptz not null,
+  taken_until timestamptz not null default '-infinity',
+  http_status integer,                          -- of the last answer; null: none
+  last_error text check (length(last_error) <= 1000),  -- null: none
+  ended_at timestamptz,                         -- when it was sent, parked or dropped; null: pending
+  unique (subject, event, window_key, webhook_id)
+);
+create index notification_due on notification (webhook_id, not_before) where status = 'pending';
+create index notification_list on notification (webhook_id, id);
+create index notification_task on notification (task_id) where task_id is not null;
 
 -- Dedupe keys, for ever, with digests of the input's paths so that a conflict can be named after pruning.
 create table dedupe (

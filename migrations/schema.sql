@@ -179,6 +179,40 @@ table ledger_gap (
   constraint ledger_gap_reported_by_check CHECK ((length(reported_by) <= 300))
 )
 
+table notification (
+  id uuid default uuidv7() not null
+  webhook_id uuid not null
+  event text not null
+  task_id uuid
+  step text
+  subject text not null
+  window_key text not null
+  at timestamp with time zone not null
+  facts jsonb not null
+  body text
+  status text default 'pending'::text not null
+  takes integer default 0 not null
+  attempts integer default 0 not null
+  not_before timestamp with time zone not null
+  taken_until timestamp with time zone default '-infinity'::timestamp with time zone not null
+  http_status integer
+  last_error text
+  ended_at timestamp with time zone
+  constraint notification_pkey PRIMARY KEY (id)
+  constraint notification_subject_event_window_key_webhook_id_key UNIQUE (subject, event, window_key, webhook_id)
+  constraint notification_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhook(id)
+  constraint notification_body_check CHECK ((length(body) <= 65536))
+  constraint notification_event_check CHECK ((event ~ '^[a-z_]{1,30}\.[a-z_]{1,30}$'::text))
+  constraint notification_last_error_check CHECK ((length(last_error) <= 1000))
+  constraint notification_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'parked'::text, 'dropped'::text])))
+  constraint notification_step_check CHECK ((length(step) <= 63))
+  constraint notification_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 200)))
+  constraint notification_window_key_check CHECK (((length(window_key) >= 1) AND (length(window_key) <= 100)))
+)
+CREATE INDEX notification_due ON notification USING btree (webhook_id, not_before) WHERE (status = 'pending'::text)
+CREATE INDEX notification_list ON notification USING btree (webhook_id, id)
+CREATE INDEX notification_task ON notification USING btree (task_id) WHERE (task_id IS NOT NULL)
+
 table outbox (
   task_id uuid not null
   version bigint default 1 not null
@@ -366,6 +400,7 @@ CREATE INDEX step_due ON step USING btree (next_run_at) WHERE (state = ANY (ARRA
 CREATE INDEX step_leases ON step USING btree (lease_expires_at) WHERE (claim_id IS NOT NULL)
 CREATE INDEX step_receipts_due ON step USING btree (receipt_due_at) WHERE (receipt_due_at IS NOT NULL)
 CREATE INDEX step_troubled ON step USING btree (state, since) WHERE (state = ANY (ARRAY['unconfirmed'::text, 'dead'::text]))
+CREATE INDEX step_unconfirmed ON step USING btree (since) WHERE (state = 'unconfirmed'::text)
 CREATE TRIGGER step_manual BEFORE UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (old.seq = new.seq))) EXECUTE FUNCTION _manual_correction()
 CREATE TRIGGER step_manual_after AFTER UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (new.reason = 'manual_correction'::text) AND (old.seq IS DISTINCT FROM new.seq))) EXECUTE FUNCTION _manual_after()
 
@@ -504,6 +539,30 @@ table transition_rule (
 )
 CREATE INDEX transition_rule_event ON transition_rule USING btree (event, from_state)
 
+table webhook (
+  id uuid not null
+  url text not null
+  secrets jsonb not null
+  events text[] not null
+  types text[] default '{}'::text[] not null
+  enabled boolean default true not null
+  disabled_why text
+  not_before timestamp with time zone default '-infinity'::timestamp with time zone not null
+  created_at timestamp with time zone not null
+  created_by text not null
+  changed_at timestamp with time zone not null
+  changed_by text not null
+  removed_at timestamp with time zone
+  constraint webhook_pkey PRIMARY KEY (id)
+  constraint webhook_changed_by_check CHECK (((length(changed_by) >= 1) AND (length(changed_by) <= 200)))
+  constraint webhook_created_by_check CHECK (((length(created_by) >= 1) AND (length(created_by) <= 200)))
+  constraint webhook_disabled_why_check CHECK ((length(disabled_why) <= 2000))
+  constraint webhook_events_check CHECK (((cardinality(events) >= 1) AND (cardinality(events) <= 50)))
+  constraint webhook_types_check CHECK ((cardinality(types) <= 100))
+  constraint webhook_url_check CHECK (((length(url) >= 1) AND (length(url) <= 2000)))
+)
+CREATE INDEX webhook_enabled ON webhook USING btree (id) WHERE enabled
+
 table worker (
   id text not null
   offers jsonb not null
@@ -549,6 +608,10 @@ function _manual_correction() returns trigger language plpgsql volatile
 function _may_rescue(p_task uuid, p_ordinal integer, p_now timestamp with time zone) returns boolean language sql volatile
 function _move(p_task uuid, p_step text, p_event text, p_now timestamp with time zone, p_actor text, p_x jsonb DEFAULT '{}'::jsonb) returns text language plpgsql volatile
 function _ms(p interval) returns bigint language sql immutable
+function _ms_of(p timestamp with time zone) returns text language sql immutable
+function _notify(p_event text, p_task uuid, p_step text, p_window text, p_at timestamp with time zone, p_now timestamp with time zone, p_facts jsonb DEFAULT '{}'::jsonb) returns void language sql volatile
+function _notify_ends(p_task uuid, p_now timestamp with time zone) returns void language plpgsql volatile
+function _notify_review(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _outcome(p jsonb, p_late boolean, p_now timestamp with time zone) returns effect language plpgsql volatile
 function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
@@ -566,6 +629,7 @@ function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, 
 function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
 function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile
 function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEFAULT false) returns void language sql volatile
+function _webhook_answer(p_id uuid) returns jsonb language sql stable
 function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function artifact_put(p_task uuid, p_step text, p_claim uuid, p jsonb, p_max integer) returns jsonb language plpgsql volatile
 function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
@@ -577,6 +641,12 @@ function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb languag
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
 function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile
+function notification_body(p_id uuid, p_body text) returns jsonb language sql volatile
+function notification_failed(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function notification_find(p_after_ms bigint, p_window_ms bigint, p_limit integer) returns integer language plpgsql volatile
+function notification_sent(p_id uuid, p_http_status integer) returns jsonb language plpgsql volatile
+function notification_take(p_limit integer, p_each integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
+function notification_unpark(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function now() returns timestamp with time zone language sql volatile
 function outbox_failed(p_task uuid, p_error text, p_retry_ms bigint, p_counts boolean, p_attempts_max integer) returns jsonb language plpgsql volatile
 function outbox_sent(p jsonb) returns integer language plpgsql volatile
@@ -598,5 +668,10 @@ function task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql vola
 function timeline_correct(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function type_register(p jsonb) returns jsonb language plpgsql volatile
 function wait_abandon(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function webhook_add(p jsonb) returns jsonb language plpgsql volatile
+function webhook_change(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function webhook_remove(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function webhook_rotate(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function webhook_test(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function withdrawal_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function worker_seen(p_id text, p_offers jsonb, p_queue text, p_clock_ms bigint, p_stopping boolean) returns jsonb language plpgsql volatile

@@ -358,6 +358,7 @@ begin
     seq = greatest(seq, v_seq), since = case when status <> v_status then p_now else since end,
     ended_at = case when not v_at_rest then null when at_rest then ended_at else p_now end
   where id = p_task;
+  if v_at_rest or 'dead' = any (v_states) then perform throughline._notify_ends(p_task, p_now); end if;
   if p_wake then perform throughline._wake(p_task, p_now); end if;
 end $$;
 

@@ -124,6 +124,7 @@ begin
       if throughline._move(p_task, s.name, v_event, p_now, p_actor, case when v_event = 'expire'
         then jsonb_build_object('error', jsonb_build_object('category', 'worker_lost', 'stage', 'execute', 'message', 'the worker stopped renewing its lease')) else '{}' end) is not null then
         v_moves := v_moves + 1;
+        if v_event = 'overdue' then perform throughline._notify_review(p_task, s.name, p_now); end if;
       end if;
     end if;
     if s.effects > 0 then

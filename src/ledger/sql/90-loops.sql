@@ -44,6 +44,9 @@ begin
     not_before = v_now + throughline._interval(p_retry_ms),
     parked_at = case when p_counts and attempts + 1 >= p_attempts_max then v_now end
   where task_id = p_task returning * into o;
+  if o.parked_at = v_now then
+    perform throughline._notify('wakeup.parked', p_task, null, throughline._ms_of(v_now), v_now, v_now, jsonb_build_object('attempts', o.attempts));
+  end if;
   return jsonb_build_object('parked', o.parked_at is not null, 'attempts', o.attempts);
 end $$;
 
