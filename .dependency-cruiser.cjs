@@ -8,16 +8,19 @@ const MAY_IMPORT = {
   state: [],
   define: ['state', 'errors.ts'],
   ledger: ['state', 'errors.ts'],
-  activities: ['state', 'ledger', 'define', 'errors.ts'],
+  activities: ['state', 'ledger', 'define', 'tracing/spans', 'errors.ts'],
   workflows: ['state', 'activities'],
   // `workflows/names.ts` and `search-attributes.ts` are for all who talk to Temporal: type, ids, attributes; no workflow code.
-  worker: ['state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
-  client: ['state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'errors.ts'],
+  // What is measured, at the door; and spans, for all who act.
+  metrics: ['state', 'ledger', 'errors.ts'],
+  tracing: ['errors.ts'],
+  worker: ['metrics', 'tracing', 'state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
+  client: ['metrics', 'tracing/spans', 'state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'errors.ts'],
   // Signing and sending; `webhooks/signature` is for all who send or are sent something.
   webhooks: ['state', 'errors.ts'],
-  api: ['client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
+  api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
   console: ['client', 'config.ts', 'errors.ts', 'state'],
-  cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'index.ts'],
+  cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'metrics', 'tracing', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],
 };
 

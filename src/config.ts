@@ -2,7 +2,10 @@
  * The environment, read and validated once. Everything else gets a `Config`; nothing else reads
  * `process.env` for settings. An empty variable counts as unset.
  */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { z } from 'zod';
 import { ThroughlineError } from './errors.ts';
 
@@ -12,14 +15,19 @@ export type Language = (typeof LANGUAGES)[number];
 export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What the surroundings say. Holds a secret (the database URL): print it with `describeConfig`. */
+/** How Temporal is reached beyond its address: TLS, API key, headers. Holds secrets. */
+export type TemporalConnection = Pick<ClientConnectConfig['connectionOptions'], 'tls' | 'apiKey' | 'metadata'>;
+
+/** What the surroundings say. Holds secrets (the database URL, Temporal's keys): print it with `describeConfig`. */
 export interface Config {
   /** `THROUGHLINE_DATABASE_URL`, else `DATABASE_URL`: a postgres:// URL. Undefined where neither is set. */
   readonly databaseUrl: string | undefined;
-  /** `TEMPORAL_ADDRESS`: host:port of the frontend. Undefined: the SDK's default or a local stack. */
+  /** `TEMPORAL_ADDRESS`, else the profile's: host:port of the frontend. Undefined: the SDK's default or a local stack. */
   readonly temporalAddress: string | undefined;
-  /** `TEMPORAL_NAMESPACE`. */
+  /** `TEMPORAL_NAMESPACE`, else the profile's. */
   readonly temporalNamespace: string;
+  /** Temporal's own variables (`TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_GRPC_META_*`) over the profile `TEMPORAL_PROFILE` of `TEMPORAL_CONFIG_FILE`. */
+  readonly temporalConnection: TemporalConnection;
   /** `THROUGHLINE_TASK_QUEUE`: the Temporal task queue that workers poll and drivers run on. */
   readonly taskQueue: string;
   /** `THROUGHLINE_ARTIFACT_DIR`: absolute folder of the local artifact store. */
@@ -38,7 +46,8 @@ const Environment = z.object({
   TEMPORAL_NAMESPACE: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a namespace name of at most 255 characters')
-    .default('default'),
+    .optional(),
+  TEMPORAL_CONFIG_FILE: z.string().refine(existsSync, 'must be a file that exists').optional(),
   THROUGHLINE_TASK_QUEUE: z
     .string()
     .regex(/^[^\s\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without blanks')
@@ -49,10 +58,11 @@ const Environment = z.object({
 });
 
 /**
- * Reads and validates the environment.
+ * Reads and validates the environment, and the Temporal profile that it names (`temporalProfile: false`: variables
+ * alone, for a stack of one's own, which must not meet a cluster that a profile is for).
  * @throws CONFIG_INVALID with the variable's name as `path` (all of them in `paths`); values are never shown.
  */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(env: NodeJS.ProcessEnv = process.env, options: { readonly temporalProfile?: boolean } = {}): Config {
   const given = Object.fromEntries(
     Object.keys(Environment.shape).flatMap((name) => {
       const value = env[name]?.trim();
@@ -64,12 +74,31 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const read = parsed.data;
   return {
     databaseUrl: read.THROUGHLINE_DATABASE_URL ?? read.DATABASE_URL,
-    temporalAddress: read.TEMPORAL_ADDRESS,
-    temporalNamespace: read.TEMPORAL_NAMESPACE,
+    ...temporalOf(env, options.temporalProfile ?? true),
     taskQueue: read.THROUGHLINE_TASK_QUEUE,
     artifactDir: resolve(read.THROUGHLINE_ARTIFACT_DIR),
     logLevel: read.THROUGHLINE_LOG_LEVEL,
     lang: read.THROUGHLINE_LANG,
+  };
+}
+
+/** By Temporal's own rules: variables over the profile of its configuration file. */
+function temporalOf(env: NodeJS.ProcessEnv, profile: boolean): Pick<Config, 'temporalAddress' | 'temporalNamespace' | 'temporalConnection'> {
+  const given = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [[name, value.trim()]])));
+  let loaded: ClientConnectConfig;
+  try {
+    loaded = loadClientConnectConfig({ overrideEnvVars: given, disableFile: !profile });
+  } catch (cause) {
+    // Its message may quote what a file of secrets holds.
+    throw new ThroughlineError('CONFIG_INVALID', { path: 'TEMPORAL_PROFILE', message: "Temporal's own configuration (TEMPORAL_* variables, the profile and its file, the files of keys that it names) cannot be read", cause });
+  }
+  const { connectionOptions: { address, tls, apiKey, metadata }, namespace = 'default' } = loaded;
+  const checked = Environment.pick({ TEMPORAL_ADDRESS: true, TEMPORAL_NAMESPACE: true }).safeParse({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+  if (!checked.success) throw invalid(checked.error.issues);
+  return {
+    temporalAddress: address,
+    temporalNamespace: namespace,
+    temporalConnection: { ...(tls === undefined ? {} : { tls }), ...(apiKey === undefined ? {} : { apiKey }), ...(metadata === undefined ? {} : { metadata }) },
   };
 }
 
@@ -85,9 +114,10 @@ export function requireDatabaseUrl(config: Config): string {
   });
 }
 
-/** The configuration as data that may be printed or logged: without user and password. */
-export function describeConfig(config: Config): Record<string, string | undefined> {
-  return { ...config, databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
+/** The configuration as data that may be printed or logged: without user, password and keys. */
+export function describeConfig({ temporalConnection: { tls, apiKey, metadata }, ...config }: Config): Record<string, string | undefined> {
+  const secured = [...(tls === undefined || tls === false || tls === null ? [] : ['tls']), ...(apiKey === undefined ? [] : ['api key']), ...(metadata === undefined ? [] : ['headers'])];
+  return { ...config, temporalConnection: secured.length === 0 ? 'plain' : secured.join(', '), databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
 }
 
 /** A URL with host, port and path only; query parameters may hold secrets as well (`?password=`). */

@@ -18,4 +18,8 @@ export type { CancelAnswer, Enqueued, Page, ReceiptAnswer, ReplayAnswer, StepRow
 export { Database, migrate } from './ledger/index.ts';
 export type { ParentStatus, ReasonCode, RestState, View } from './state/index.ts';
 export { createLogger, TaskWorker } from './worker/index.ts';
-export type { WorkerOptions } from './worker/index.ts';
+export type { Deployment, WorkerOptions } from './worker/index.ts';
+export { Metrics, serveMetrics } from './metrics/index.ts';
+export type { GaugeSource, Health, MetricsServer } from './metrics/index.ts';
+export { startTracing } from './tracing/index.ts';
+export type { StartedTracing, Tracing } from './tracing/index.ts';

@@ -1,5 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
-import { resolve } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { describeConfig, readConfig, redactUrl, requireDatabaseUrl } from '../src/config.ts';
 import { ThroughlineError } from '../src/errors.ts';
 
@@ -19,6 +21,7 @@ describe('the configuration', () => {
       databaseUrl: undefined,
       temporalAddress: undefined,
       temporalNamespace: 'default',
+      temporalConnection: {},
       taskQueue: 'throughline',
       artifactDir: resolve('.throughline/artifacts'),
       logLevel: 'info',
@@ -72,5 +75,71 @@ describe('the configuration', () => {
   test('without a database says which variable to set', () => {
     expect(() => requireDatabaseUrl(readConfig({}))).toThrow(/DATABASE_URL/);
     expect(requireDatabaseUrl(readConfig({ DATABASE_URL: 'postgres://h/d' }))).toBe('postgres://h/d');
+  });
+});
+
+describe("Temporal's own configuration", () => {
+  const folder = mkdtempSync(join(tmpdir(), 'throughline-config-'));
+  const file = join(folder, 'temporal.toml');
+  writeFileSync(file, `
+[profile.default]
+address = "localhost:7233"
+
+[profile.cloud]
+address = "notes.a1b2c.tmprl.cloud:7233"
+namespace = "notes.a1b2c"
+api_key = "hunter2-from-file"
+[profile.cloud.tls]
+server_name = "notes.example"
+[profile.cloud.grpc_meta]
+x-team = "notes"
+
+[profile.wrong]
+address = "http://hunter2:1"
+
+[profile.keyless]
+address = "localhost:7233"
+[profile.keyless.tls]
+client_cert_path = "${join(folder, 'hunter2.pem')}"
+client_key_path = "${join(folder, 'hunter2.key')}"
+`);
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const env = { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'cloud' };
+
+  test('comes from the profile that is named: address, namespace, key, TLS, headers', () => {
+    expect(readConfig(env)).toMatchObject({
+      temporalAddress: 'notes.a1b2c.tmprl.cloud:7233',
+      temporalNamespace: 'notes.a1b2c',
+      temporalConnection: { apiKey: 'hunter2-from-file', tls: { serverNameOverride: 'notes.example' }, metadata: { 'x-team': 'notes' } },
+    });
+    expect(readConfig({ TEMPORAL_CONFIG_FILE: file })).toMatchObject({ temporalAddress: 'localhost:7233', temporalNamespace: 'default', temporalConnection: {} });
+  });
+
+  test('is overridden by variables, one by one', () => {
+    expect(readConfig({ ...env, TEMPORAL_NAMESPACE: 'other', TEMPORAL_API_KEY: 'hunter2-from-env' })).toMatchObject({
+      temporalAddress: 'notes.a1b2c.tmprl.cloud:7233', temporalNamespace: 'other', temporalConnection: { apiKey: 'hunter2-from-env' },
+    });
+  });
+
+  test('is left out where a stack of our own is meant', () => {
+    expect(readConfig(env, { temporalProfile: false })).toMatchObject({ temporalAddress: undefined, temporalNamespace: 'default', temporalConnection: {} });
+  });
+
+  test.each([
+    ['a file that is not there', { TEMPORAL_CONFIG_FILE: '/nowhere/hunter2.toml' }, 'TEMPORAL_CONFIG_FILE'],
+    ['a profile that the file lacks', { ...env, TEMPORAL_PROFILE: 'hunter2' }, 'TEMPORAL_PROFILE'],
+    ['an address with a scheme', { ...env, TEMPORAL_PROFILE: 'wrong' }, 'TEMPORAL_ADDRESS'],
+  ])('is refused by code and without its values: %s', (_, given, path) => {
+    const error = errorOf(given);
+    expect([error.code, error.detail.path]).toEqual(['CONFIG_INVALID', path]);
+    expect(JSON.stringify(error) + error.message).not.toContain('hunter2');
+  });
+
+  test('is printed by what secures it, never by its keys', () => {
+    const printed = describeConfig(readConfig(env));
+    expect(printed['temporalConnection']).toBe('tls, api key, headers');
+    expect(JSON.stringify(printed)).not.toContain('hunter2');
   });
 });

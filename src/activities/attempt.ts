@@ -5,6 +5,7 @@ import type { Json } from '../define/json.ts';
 import { storable } from '../define/storable.ts';
 import { ThroughlineError } from '../errors.ts';
 import type { Claimed, SettleRow } from '../ledger/index.ts';
+import { traced } from '../tracing/spans.ts';
 import { LIMITS } from '../state/index.ts';
 import type { PlanStep, Stage } from '../state/index.ts';
 import { runCheck } from './check.ts';
@@ -38,7 +39,7 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const log = deps.log.child({ task: input.task, step: input.step, attempt: claimed.attempt, epoch: claimed.epoch });
   log.debug('claimed');
   const attempt = new Attempt(deps, input, claim, claimed, handlers, plan);
-  const ending = await attempt.run(heartbeat);
+  const ending = await traced(`attempt ${input.step}`, attempt.attributes, () => attempt.run(heartbeat));
   if (ending === null) {
     log.warn({ why: attempt.stopped?.message }, 'the claim was lost; the ledger is asked what holds');
     return { outcome: 'settled', ms: 0, view: await deps.door.taskLook(input.task, null, { patienceMs: RECORD_PATIENCE_MS }) };
@@ -71,6 +72,11 @@ class Attempt {
     this.#claimed = claimed;
     this.#handlers = handlers;
     this.#plan = plan;
+  }
+
+  get attributes(): Readonly<Record<string, string | number>> {
+    const { task, step, type } = this.#input;
+    return { 'throughline.task': task, 'throughline.type': type, 'throughline.step': step, 'throughline.attempt': this.#claimed.attempt, 'throughline.epoch': this.#claimed.epoch };
   }
 
   /** Why it was stopped from outside of its handler; null: it was not. */
@@ -139,7 +145,7 @@ class Attempt {
     const { task, step } = this.#input;
     const handlers = this.#handlers;
     const context = createContext({
-      deps: this.#deps, task, step, claim: this.#claim, claimed: this.#claimed, plan: this.#plan, parseResult: handlers.parseResult, signal: this.#abort.signal,
+      deps: this.#deps, task, step, claim: this.#claim, claimed: this.#claimed, plan: this.#plan, parseResult: handlers.parseResult, signal: this.#abort.signal, attributes: this.attributes,
       stop: (stop) => this.#stop(stop),
     });
     if (handlers.kind === 'review') return { how: 'review', review: reviewOf(await handlers.run(context)) };
@@ -168,7 +174,7 @@ class Attempt {
   }
 
   #failed(how: 'failed' | 'lost', thrown: unknown, stage: Stage): Ending {
-    const { row, classified } = failureRow(readThrown(thrown), stage);
+    const { row, classified } = failureRow(readThrown(thrown), stage, this.#claimed.input);
     return { how, error: row, retryable: classified.retryable, ...(classified.retryAfterMs === null ? {} : { retry_after_ms: classified.retryAfterMs }) };
   }
 }

@@ -54,7 +54,7 @@ async function probe(input: StepInput, handlers: HandlerSet, claimed: CheckClaim
     const result = subject.submits ? handlers.parseResult(answer.result) : storable(answer.result, '/probe/result', LIMITS.result_bytes_max);
     return { effect_id: subject.id, answer: answer.answer, external_id: answer.externalId.slice(0, LIMITS.external_id_chars_max), result: result };
   } catch (thrown) {
-    const { row } = failureRow(readThrown(thrown), 'receive');
+    const { row } = failureRow(readThrown(thrown), 'receive', claimed.input);
     return unknown({ category: row.category, message: row.message.slice(0, 500) });
   }
 }
@@ -74,7 +74,7 @@ async function accept(deps: ActivityDeps, input: StepInput, handlers: HandlerSet
         return { found: null, ours: null, minimum: null, detail: { proof: claimed.proof.kind } };
     }
   } catch (thrown) {
-    const { row } = failureRow(readThrown(thrown), 'accept');
+    const { row } = failureRow(readThrown(thrown), 'accept', claimed.input);
     return { found: null, ours: null, minimum: null, detail: { category: row.category, message: row.message.slice(0, 500) } };
   }
 }

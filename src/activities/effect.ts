@@ -6,6 +6,7 @@ import { ThroughlineError } from '../errors.ts';
 import type { Claimed, IntentAnswer, LiveEffect, OutcomeRow } from '../ledger/index.ts';
 import { effectAnswer, LIMITS } from '../state/index.ts';
 import type { PlanEffect, PlanStep } from '../state/index.ts';
+import { traced } from '../tracing/spans.ts';
 import { storable } from '../define/storable.ts';
 import { clip, visible } from '../define/text.ts';
 import { RECORD_PATIENCE_MS } from './deps.ts';
@@ -22,6 +23,8 @@ export interface EffectScope {
   readonly claim: string;
   readonly claimed: Claimed;
   readonly plan: PlanStep;
+  /** Task, step, attempt and epoch, for spans. */
+  readonly attributes: Readonly<Record<string, string | number>>;
   /** The step's own result schema: what the submitting effect returns must fit it. */
   readonly parseResult: (value: unknown) => Json;
   /** Aborted: no further effect may start. Its reason is an AttemptStop. */
@@ -80,7 +83,8 @@ export class EffectRunner {
       }
       const reference = { task, step, effect: effect.name, item };
       const signal = AbortSignal.timeout(answer.timeout_ms);
-      return await this.#call(effect, item, messageId, answer, () => call({ key: answer.key, messageId, threadId: answer.thread_id, reference, signal, timeoutMs: answer.timeout_ms }));
+      const attributes = { ...this.#scope.attributes, 'throughline.effect': effect.name, 'throughline.item': item, 'throughline.message': messageId, 'throughline.generation': answer.generation };
+      return await traced(`effect ${effect.name}`, attributes, () => this.#call(effect, item, messageId, answer, () => call({ key: answer.key, messageId, threadId: answer.thread_id, reference, signal, timeoutMs: answer.timeout_ms })));
     }
   }
 
@@ -114,7 +118,7 @@ export class EffectRunner {
       const record = readThrown(thrown);
       const kind = saysItself(record) ?? effectAnswer(record.facts);
       if (kind === 'lost') throw this.#scope.stop(new AttemptStop('lost', 'the answer was lost', thrown));
-      await this.#record(messageId, { outcome: kind, error: failureRow(record, 'send').row });
+      await this.#record(messageId, { outcome: kind, error: failureRow(record, 'send', this.#scope.claimed.input).row });
       throw thrown;
     }
     // The other side has acted: whatever is wrong with what the handler made of it must not hide that.

@@ -1,15 +1,16 @@
 import type { FailureRow, Stored } from '../ledger/index.ts';
 import { classify, LIMITS } from '../state/index.ts';
 import type { Classified, Stage } from '../state/index.ts';
+import { masked, secretsOf } from './secrets.ts';
 import type { ThrownRecord } from './thrown.ts';
 
-/** A thrown value as the ledger keeps it, with what follows from its category. */
-export function failureRow(record: ThrownRecord, stage: Stage): { readonly row: FailureRow; readonly classified: Classified } {
+/** A thrown value as the ledger keeps it, without the secrets of the task's input, and what follows from its category. */
+export function failureRow(record: ThrownRecord, stage: Stage, input: unknown): { readonly row: FailureRow; readonly classified: Classified } {
   const classified = classify(record.facts);
   const retryAfterMs = classified.retryAfterMs === null ? null : Math.min(classified.retryAfterMs, LIMITS.retry_after_ms_max);
   return {
     classified: { ...classified, retryAfterMs },
-    row: {
+    row: masked({
       category: classified.category,
       stage,
       name: record.name,
@@ -18,6 +19,6 @@ export function failureRow(record: ThrownRecord, stage: Stage): { readonly row: 
       ...(record.facts.httpStatus === undefined ? {} : { http_status: record.facts.httpStatus }),
       ...(record.causes.length === 0 ? {} : { causes: record.causes as unknown as readonly Stored[] }),
       ...(record.cut === 0 ? {} : { cut: record.cut }),
-    },
+    }, secretsOf(input)),
   };
 }

@@ -62,8 +62,8 @@ export function openContext(options: CommonOptions): Context {
 async function openClient(config: Config, wantsTemporal: boolean): Promise<ThroughlineClient> {
   const databaseUrl = requireDatabaseUrl(config);
   const { createClient } = await import('../client/client.ts');
-  const { temporalAddress: address, temporalNamespace: namespace } = config;
-  return createClient({ databaseUrl, connectionsMax: 2, ...(wantsTemporal && address !== undefined ? { temporal: { address, namespace } } : {}) });
+  const { temporalAddress: address, temporalNamespace: namespace, temporalConnection: connection } = config;
+  return createClient({ databaseUrl, connectionsMax: 2, ...(wantsTemporal && address !== undefined ? { temporal: { address, namespace, connection } } : {}) });
 }
 
 /** A container may run under a number that has no name. */

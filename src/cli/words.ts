@@ -17,6 +17,7 @@ const en = {
   refused: (code: string, sentence: string) => `refused: ${code}. ${sentence}`,
   again: (of: string) => `repeats ${of}`,
   ready: (types: string, queue: string) => `Ready: ${types} on queue ${queue}. Ctrl-C stops it.`,
+  measured: (port: number) => `Metrics: port ${String(port)}, /metrics and /healthz.`,
   kinds: { transition: 'transition', parent: 'task', intent: 'sending', outcome: 'answer', receipt: 'receipt', cancel: 'cancel', check: 'check', correction: 'correction', late: 'late truth', note: 'note' },
 } as const;
 
@@ -39,6 +40,7 @@ const zh: Words = {
   refused: (code, sentence) => `被拒绝：${code}。${sentence}`,
   again: (of) => `重复 ${of}`,
   ready: (types, queue) => `就绪：${types}，队列 ${queue}。按 Ctrl-C 停止。`,
+  measured: (port) => `指标：端口 ${String(port)}，/metrics 与 /healthz。`,
   kinds: { transition: '转换', parent: '任务', intent: '发送', outcome: '应答', receipt: '回执', cancel: '取消', check: '检查', correction: '更正', late: '迟到的事实', note: '备注' },
 };
 

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import { differingPaths, digest, inputDigests, storable } from '../define/canonical.ts';
 import type { AnyTaskDefinition, TaskDefinition } from '../define/definition.ts';
@@ -6,6 +7,9 @@ import type { Duration } from '../define/types.ts';
 import { ThroughlineError } from '../errors.ts';
 import { boundedText, checkedAction, Database, Door, Reader } from '../ledger/index.ts';
 import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, Queryable, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
+import type { Metrics } from '../metrics/index.ts';
+import { ObservedDoor } from '../metrics/observed-door.ts';
+import { traceParent, traced } from '../tracing/spans.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
 import { checkedDelay, checkedKey, checkedTaskId, checkedTime, naturalKey } from './checks.ts';
@@ -19,11 +23,13 @@ export interface ClientOptions {
   /** postgres:// URL of the ledger. */
   readonly databaseUrl: string;
   /** Only for `explain`, which then says whether Temporal agrees. Everything works without it. */
-  readonly temporal?: { readonly address: string; readonly namespace?: string };
+  readonly temporal?: { readonly address: string; readonly namespace?: string; readonly connection?: Pick<ConnectionOptions, 'tls' | 'apiKey' | 'metadata'> };
   /** Who acts, where a call doesn't say. */
   readonly by?: string;
   /** Connections at most. Default 10. */
   readonly connectionsMax?: number;
+  /** Counts what passes this client's door, and reads the ledger's gauges for it. */
+  readonly metrics?: Metrics;
 }
 
 export interface EnqueueOptions {
@@ -81,10 +87,12 @@ export class ThroughlineClient {
 
   constructor(options: ClientOptions) {
     this.#db = new Database({ url: options.databaseUrl, applicationName: 'throughline-client', ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }) });
-    this.#door = new Door(this.#db);
+    const { metrics } = options;
+    this.#door = metrics === undefined ? new Door(this.#db) : new ObservedDoor(this.#db, metrics);
     this.#reader = new Reader(this.#db);
+    metrics?.readLedger(this.#reader);
     this.#rests = new RestWaiter(this.#reader);
-    this.#sight = options.temporal === undefined ? null : new TemporalSightings(options.temporal.address, options.temporal.namespace ?? 'default');
+    this.#sight = options.temporal === undefined ? null : new TemporalSightings({ address: options.temporal.address, ...options.temporal.connection }, options.temporal.namespace ?? 'default');
     this.#by = options.by ?? 'client';
   }
 
@@ -100,9 +108,11 @@ export class ThroughlineClient {
     const natural = definition?.dedupeKey(parsed) ?? null;
     const derived = natural === null || typeof natural === 'string' ? natural : naturalKey(natural);
     const key = options.key ?? derived;
+    const type = definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max);
+    const id = randomUUID();
     const row = {
-      type: definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max),
-      id: randomUUID(),
+      type,
+      id,
       input: parsed,
       digest: digest(parsed),
       digests: inputDigests(parsed),
@@ -116,7 +126,8 @@ export class ThroughlineClient {
     };
     if (definition !== null) await this.register(definition);
     try {
-      return await this.#door.taskEnqueue(row, options.tx === undefined ? {} : { tx: options.tx });
+      return await traced(`enqueue ${type}`, { 'throughline.task': id, 'throughline.type': type }, () =>
+        this.#door.taskEnqueue({ ...row, ...traceParent() }, options.tx === undefined ? {} : { tx: options.tx }));
     } catch (error) {
       throw conflictWithPaths(error, row.digests);
     }

@@ -1,4 +1,4 @@
-import type { Client, Connection } from '@temporalio/client';
+import type { Client, Connection, ConnectionOptions } from '@temporalio/client';
 import { workflowIdOf } from '../workflows/names.ts';
 import type { TemporalSight } from './explain/index.ts';
 
@@ -13,12 +13,12 @@ interface Opened {
 
 /** What Temporal says of a task's workflow: describe without a run id, since lists may only hint. */
 export class TemporalSightings {
-  readonly #address: string;
+  readonly #options: ConnectionOptions;
   readonly #namespace: string;
   #opened: Promise<Opened> | undefined;
 
-  constructor(address: string, namespace: string) {
-    this.#address = address;
+  constructor(options: ConnectionOptions, namespace: string) {
+    this.#options = options;
     this.#namespace = namespace;
   }
 
@@ -42,7 +42,7 @@ export class TemporalSightings {
   /** The SDK takes longer to load than the ledger to answer: only who asks Temporal waits for it. */
   #open(): Promise<Opened> {
     this.#opened ??= import('@temporalio/client').then(({ Client, Connection, WorkflowNotFoundError }) => {
-      const connection = Connection.lazy({ address: this.#address });
+      const connection = Connection.lazy(this.#options);
       return { connection, client: new Client({ connection, namespace: this.#namespace }), isNotFound: (error) => error instanceof WorkflowNotFoundError };
     });
     return this.#opened;

@@ -214,7 +214,7 @@ class Starter {
 
   async #startTemporal(): Promise<{ address: string; namespace: string; uiUrl: string | undefined; started_ms: number }> {
     const env = this.#options.env ?? process.env;
-    const { temporalAddress, temporalNamespace: namespace } = readConfig(env);
+    const { temporalAddress, temporalNamespace: namespace } = readConfig(env, { temporalProfile: false });
     if (temporalAddress !== undefined) {
       const { useTemporal } = await import('./temporal-server.ts');
       await useTemporal(temporalAddress, namespace, env);

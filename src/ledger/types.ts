@@ -64,6 +64,8 @@ export interface Claimed {
   readonly effects: readonly LiveEffect[];
   /** From when the step was due to this claim; not in the answer to a repeated call. */
   readonly waited_ms?: number;
+  /** The reason for which the step was due; not in the answer to a repeated call. */
+  readonly after?: ReasonCode;
 }
 
 export type ClaimAnswer =

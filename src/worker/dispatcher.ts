@@ -3,6 +3,7 @@ import { ServiceError } from '@temporalio/client';
 import { WorkflowIdReusePolicy } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Door, DueWake } from '../ledger/index.ts';
+import { withTraceParent } from '../tracing/spans.ts';
 import { LIMITS } from '../state/index.ts';
 import { searchAttribute } from '../workflows/search-attributes.ts';
 import { searchAttributeNames, TASK_WORKFLOW, workflowIdOf } from '../workflows/names.ts';
@@ -47,7 +48,7 @@ export class Dispatcher {
     const { door, log } = this.#options;
     const rows = await door.outboxTake(LIMITS.dispatch_batch_rows, HOLD_MS);
     if (rows.length === 0) return { taken: 0, sent: 0, failed: 0, parked: 0 };
-    const results = await Promise.allSettled(rows.map((row) => this.#send(row)));
+    const results = await Promise.allSettled(rows.map((row) => withTraceParent(row.trace_parent, () => this.#send(row))));
     const sent = rows.filter((_, index) => results[index]?.status === 'fulfilled');
     if (sent.length > 0) await door.outboxSent(sent.map(({ task, version }) => ({ task, version })));
     let parked = 0;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Metrics } from '../metrics/index.ts';
 
 export interface LoopOptions {
   readonly name: string;
@@ -7,6 +8,7 @@ export interface LoopOptions {
   /** Between passes that found nothing, ms. */
   readonly intervalMs: number;
   readonly log: Logger;
+  readonly metrics?: Metrics;
 }
 
 const PAUSE_MS_MAX = 10_000;
@@ -17,9 +19,19 @@ export class Loop {
   #stopped = false;
   #wake: () => void = () => undefined;
   #done: Promise<void> = Promise.resolve();
+  #failures = 0;
 
   constructor(options: LoopOptions) {
     this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Passes that failed since the last one that did not. */
+  get failures(): number {
+    return this.#failures;
   }
 
   start(): void {
@@ -34,18 +46,20 @@ export class Loop {
   }
 
   async #run(): Promise<void> {
-    const { name, runOnce, intervalMs, log } = this.#options;
-    let failures = 0;
+    const { name, runOnce, intervalMs, log, metrics } = this.#options;
     while (!this.#stopped) {
       let pause = intervalMs;
       try {
         if (await runOnce()) pause = 0;
-        if (failures > 0) log.info({ loop: name }, 'the loop works again');
-        failures = 0;
+        if (this.#failures > 0) log.info({ loop: name }, 'the loop works again');
+        this.#failures = 0;
+        metrics?.loopPasses.inc({ loop: name, result: 'ok' });
+        metrics?.loopSeen.set({ loop: name }, Date.now() / 1_000);
       } catch (error) {
-        failures += 1;
-        pause = Math.min(intervalMs * 2 ** Math.min(failures, 10), PAUSE_MS_MAX);
-        log.warn({ loop: name, failures, err: error }, 'a pass of the loop failed');
+        this.#failures += 1;
+        metrics?.loopPasses.inc({ loop: name, result: 'failed' });
+        pause = Math.min(intervalMs * 2 ** Math.min(this.#failures, 10), PAUSE_MS_MAX);
+        log.warn({ loop: name, failures: this.#failures, err: error }, 'a pass of the loop failed');
       }
       if (pause > 0) await this.#pause(pause);
     }

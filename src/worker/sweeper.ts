@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Door } from '../ledger/index.ts';
+import type { Metrics } from '../metrics/index.ts';
 import { LIMITS } from '../state/index.ts';
 
 export interface SweepCounts {
@@ -22,11 +23,13 @@ export class Sweeper {
   readonly #holder: string;
   readonly #log: Logger;
   readonly #silenceMs: number;
+  readonly #metrics: Metrics | undefined;
 
-  constructor(options: { readonly door: Door; readonly holder: string; readonly log: Logger; readonly silenceMs?: number }) {
+  constructor(options: { readonly door: Door; readonly holder: string; readonly log: Logger; readonly silenceMs?: number; readonly metrics?: Metrics }) {
     this.#door = options.door;
     this.#holder = options.holder;
     this.#log = options.log;
+    this.#metrics = options.metrics;
     this.#silenceMs = options.silenceMs ?? LIMITS.driver_silence_ms;
   }
 
@@ -46,6 +49,8 @@ export class Sweeper {
         this.#log.error({ task, err: error }, 'the sweeper could not handle this task; the others go on');
       }
     }
+    const { looked_at: _, ...results } = counts;
+    for (const [result, tasks] of Object.entries(results)) if (tasks > 0) this.#metrics?.sweeps.inc({ result }, tasks);
     return counts;
   }
 }

@@ -1,22 +1,27 @@
-import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { Logger as SdkLogger, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { Client } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { createActivities, definitionKey } from '../activities/index.ts';
 import { localArtifactStore } from '../activities/artifacts.ts';
 import type { ArtifactStore } from '../activities/artifacts.ts';
+import type { TemporalConnection } from '../config.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import { ThroughlineError } from '../errors.ts';
 import { Database, Door, Reader, verifySchema } from '../ledger/index.ts';
+import type { Health, Metrics } from '../metrics/index.ts';
+import { ObservedDoor } from '../metrics/observed-door.ts';
 import { LIMITS } from '../state/index.ts';
-import { searchAttributeNames } from '../workflows/names.ts';
+import type { Tracing } from '../tracing/index.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Loop } from './loop.ts';
 import { quietLogger } from './log.ts';
 import { Sweeper } from './sweeper.ts';
+import { connect, hasSearchAttributes, installRuntime, workflowBundle } from './temporal.ts';
+import { tracedBy } from './traced.ts';
+import { versioningOptions } from './versioning.ts';
+import type { Deployment } from './versioning.ts';
 
 /** How often a worker shows itself to the ledger. */
 const SEEN_INTERVAL_MS = 5_000;
@@ -34,6 +39,8 @@ export interface WorkerOptions {
   /** host:port of Temporal's frontend. */
   readonly temporalAddress: string;
   readonly temporalNamespace?: string;
+  /** TLS, API key, headers. Default: a plain connection. */
+  readonly temporalConnection?: TemporalConnection;
   readonly taskQueue?: string;
   readonly tasks: readonly AnyTaskDefinition[];
   /** A store, or the folder of a local one. */
@@ -47,46 +54,15 @@ export interface WorkerOptions {
   readonly name?: string;
   readonly dispatchIntervalMs?: number;
   readonly sweepIntervalMs?: number;
+  /** Counts what this worker does, and reads the ledger's gauges; one may serve several parts of a process. */
+  readonly metrics?: Metrics;
+  /** Traces workflows and activities; spans of attempts and effects go to the global tracer in any case. */
+  readonly tracing?: Tracing;
+  /** Takes part in a Worker Deployment of Temporal; see docs/deployment.md. Default: unversioned. */
+  readonly deployment?: Deployment;
+  /** host:port at which the Temporal SDK serves its own metrics for Prometheus. Default: not at all. */
+  readonly temporalMetricsAddress?: string;
 }
-
-/** The SDK's warnings and errors go to our log; what it tells of its own life does not. */
-const sdkLogger = (log: Logger): SdkLogger => ({
-  log: () => undefined,
-  trace: () => undefined,
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (message, meta) => {
-    // A task that ends dead closes its workflow as failed: the ledger has said so already.
-    if (message === 'Workflow failed') log.debug(meta ?? {}, message);
-    else log.warn({ ...meta, err: meta?.['error'] }, message);
-  },
-  error: (message, meta) => {
-    log.error(meta ?? {}, message);
-  },
-});
-
-let runtimeIsOurs = false;
-/** One runtime a process: the first worker's log is its log. Signals are the program's to handle, not the SDK's. */
-function installRuntime(log: Logger): void {
-  if (runtimeIsOurs) return;
-  try {
-    Runtime.install({ logger: sdkLogger(log), shutdownSignals: [] });
-  } catch (error) {
-    log.debug({ err: error }, 'the program has installed its own Temporal runtime');
-  }
-  runtimeIsOurs = true;
-}
-
-/** The workflow code, bundled once for a process. */
-let bundle: Promise<WorkflowBundleWithSourceMap> | undefined;
-const workflowBundle = (log: Logger): Promise<WorkflowBundleWithSourceMap> => {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  bundle ??= bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
-    logger: sdkLogger(log),
-  });
-  return bundle;
-};
 
 /**
  * A worker process's engine: attempts, checks, drivers, and the loops that rescue what others left. Stops
@@ -119,7 +95,7 @@ export class TaskWorker {
    */
   static async create(options: WorkerOptions): Promise<TaskWorker> {
     const log = options.log ?? quietLogger();
-    installRuntime(log);
+    installRuntime(log, options.temporalMetricsAddress);
     const namespace = options.temporalNamespace ?? 'default';
     const taskQueue = options.taskQueue ?? 'throughline';
     const holder = `${options.name ?? `${hostname()}:${String(process.pid)}`}/${randomUUID().slice(0, 8)}`.slice(0, 280);
@@ -131,13 +107,16 @@ export class TaskWorker {
     };
     try {
       await verifySchema(database);
-      const door = new Door(database);
+      const { metrics, tracing } = options;
+      const door = metrics === undefined ? new Door(database) : new ObservedDoor(database, metrics);
       const reader = new Reader(database);
+      metrics?.readLedger(reader);
       for (const { type, version, plan, planDigest } of options.tasks) {
         await door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: holder });
       }
-      const [connection, native] = await connect(options.temporalAddress, opened);
-      const client = new Client({ connection, namespace });
+      const [connection, native] = await connect({ address: options.temporalAddress, ...options.temporalConnection }, opened);
+      const traced = tracing === undefined ? undefined : await tracedBy(tracing);
+      const client = new Client({ connection, namespace, ...traced?.client });
       const shutdown = new AbortController();
       const definitions = new Map(options.tasks.map((task) => [definitionKey(task.type, task.version), task]));
       const artifacts = typeof options.artifacts === 'string' ? localArtifactStore(options.artifacts) : options.artifacts;
@@ -150,7 +129,9 @@ export class TaskWorker {
       });
       const worker = await Worker.create({
         connection: native, namespace, taskQueue, activities: { ...activities }, identity: holder,
-        workflowBundle: await workflowBundle(log),
+        workflowBundle: await workflowBundle(log, tracing !== undefined),
+        ...traced?.worker,
+        ...versioningOptions(options.deployment),
         maxConcurrentActivityTaskExecutions: attemptsAtOnce,
         ...PATIENT_WITH_WORKFLOWS,
         // Our own grace comes first; this one stands behind it.
@@ -160,7 +141,7 @@ export class TaskWorker {
       });
       const searchAttributes = await hasSearchAttributes(connection, namespace, log);
       const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log });
-      const sweeper = new Sweeper({ door, holder, log });
+      const sweeper = new Sweeper({ door, holder, log, ...(metrics === undefined ? {} : { metrics }) });
       const offers = options.tasks.map(({ type, version }) => ({ type, version }));
       const seen = (stopping: boolean) => door.workerSeen(holder, offers, taskQueue, Date.now(), stopping);
       await seen(false);
@@ -168,15 +149,22 @@ export class TaskWorker {
         await seen(true);
       });
       const loops = [
-        new Loop({ name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, log, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows }),
-        new Loop({ name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, log, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows }),
-        new Loop({ name: 'seen', intervalMs: SEEN_INTERVAL_MS, log, runOnce: async () => { await seen(false); return false; } }),
-      ];
+        { name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows },
+        { name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows },
+        { name: 'seen', intervalMs: SEEN_INTERVAL_MS, runOnce: async () => { await seen(false); return false; } },
+      ].map((loop) => new Loop({ ...loop, log, ...(metrics === undefined ? {} : { metrics }) }));
       return new TaskWorker({ holder, worker, dispatcher, sweeper, loops, shutdown, close });
     } catch (error) {
       await close();
       throw error;
     }
+  }
+
+  /** For whoever restarts processes: not ok once Temporal's worker has failed. A ledger or Temporal that is away is no reason to restart. */
+  health(): Health {
+    const state = this.#worker.getState();
+    const loops = Object.fromEntries(this.#loops.map(({ name, failures }) => [name, failures === 0 ? 'ok' : 'failing']));
+    return { ok: state !== 'FAILED', facts: { holder: this.holder, worker: state.toLowerCase(), stopping: this.#shutdown.signal.aborted, loops } };
   }
 
   /** Runs until `shutdown` was called and all is given back. Throws if Temporal's worker fails. */
@@ -203,29 +191,4 @@ export class TaskWorker {
       await this.#close();
     }
   }
-}
-
-async function connect(address: string, opened: (() => Promise<void>)[]): Promise<readonly [Connection, NativeConnection]> {
-  try {
-    const connection = await Connection.connect({ address });
-    opened.push(() => connection.close());
-    const native = await NativeConnection.connect({ address });
-    opened.push(() => native.close());
-    return [connection, native];
-  } catch (cause) {
-    throw new ThroughlineError('TEMPORAL_UNAVAILABLE', { facts: { address }, cause });
-  }
-}
-
-/** An unregistered search attribute makes every start fail: then starts do without them. */
-async function hasSearchAttributes(connection: Connection, namespace: string, log: Logger): Promise<boolean> {
-  try {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    const missing = Object.values(searchAttributeNames).filter((name) => customAttributes[name] === undefined);
-    if (missing.length === 0) return true;
-    log.warn({ missing }, 'search attributes are not registered; tasks start without them');
-  } catch (error) {
-    log.warn({ err: error }, 'search attributes could not be listed; tasks start without them');
-  }
-  return false;
 }

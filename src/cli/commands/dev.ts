@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { redactUrl } from '../../config.ts';
+import { readConfig, redactUrl } from '../../config.ts';
 import { startStack } from '../../dev/stack.ts';
 import type { Stack } from '../../dev/stack.ts';
 import { nextStopSignal } from '../../dev/stop-signal.ts';
@@ -56,8 +56,9 @@ export const devCommand = () =>
     },
   });
 
-async function start({ config, note }: Context, options: Options): Promise<Stack> {
+async function start({ note }: Context, options: Options): Promise<Stack> {
   const own = options.own === true;
+  const config = readConfig(process.env, { temporalProfile: false });
   const { TEMPORAL_ADDRESS: _, ...withoutAddress } = process.env;
   const databaseUrl = own ? undefined : config.databaseUrl;
   if (databaseUrl !== undefined) note(`DATABASE_URL is set: ${redactUrl(databaseUrl)} is used, no Postgres is started (--own starts one)`);

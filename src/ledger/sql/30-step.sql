@@ -47,7 +47,7 @@ begin
     return jsonb_build_object('refused', 'no_rule', 'state', s.state, 'view', throughline._view(p_task, v_now));
   end if;
   perform throughline._after(p_task, v_now, 'worker:' || p_holder, false);
-  return throughline._claim_answer(p_task, p_step, v_now) || jsonb_build_object('waited_ms', throughline._ms(v_now - greatest(s.since, s.next_run_at)));
+  return throughline._claim_answer(p_task, p_step, v_now) || jsonb_build_object('waited_ms', throughline._ms(v_now - greatest(s.since, s.next_run_at)), 'after', s.reason);
 end $$;
 
 -- Extends a lease. Touches the step's row alone, so that it collides with a cancel; changes no state.

@@ -1,0 +1,2 @@
+export { startTracing, wantsTracing } from './setup.ts';
+export type { StartedTracing, Tracing } from './setup.ts';
