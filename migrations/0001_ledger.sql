@@ -100,6 +100,10 @@ create table task (
   created_by text not null check (length(created_by) <= 200),
   ended_at timestamptz,                        -- null: not at rest
   again_of uuid unique references task (id),   -- null: not a repetition of another task
+  raw boolean not null default false,          -- the input is as it was sent: the worker makes of it what the type's schema says
+  priority smallint check (priority between 1 and 5),       -- null: Temporal's default (3); 1 goes first
+  fairness_key text check (octet_length(fairness_key) between 1 and 64),  -- null: none
+  fairness_weight double precision check (fairness_weight between 0.001 and 1000),  -- null: 1
   driver_seen_at timestamptz,                  -- the last time its workflow asked; null: never
   driver_run_id text check (length(driver_run_id) <= 200),  -- null: never driven
   trace_parent text check (trace_parent ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'),  -- the enqueueing span (W3C); null: not traced

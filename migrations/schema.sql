@@ -421,6 +421,10 @@ table task (
   created_by text not null
   ended_at timestamp with time zone
   again_of uuid
+  raw boolean default false not null
+  priority smallint
+  fairness_key text
+  fairness_weight double precision
   driver_seen_at timestamp with time zone
   driver_run_id text
   trace_parent text
@@ -432,8 +436,11 @@ table task (
   constraint task_type_version_fkey FOREIGN KEY (type, version) REFERENCES task_type(type, version)
   constraint task_created_by_check CHECK ((length(created_by) <= 200))
   constraint task_driver_run_id_check CHECK ((length(driver_run_id) <= 200))
+  constraint task_fairness_key_check CHECK (((octet_length(fairness_key) >= 1) AND (octet_length(fairness_key) <= 64)))
+  constraint task_fairness_weight_check CHECK (((fairness_weight >= (0.001)::double precision) AND (fairness_weight <= (1000)::double precision)))
   constraint task_held_by_check CHECK ((length(held_by) <= 63))
   constraint task_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
+  constraint task_priority_check CHECK (((priority >= 1) AND (priority <= 5)))
   constraint task_trace_parent_check CHECK ((trace_parent ~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'::text))
 ) with (fillfactor=85)
 CREATE INDEX task_deadline ON task USING btree (deadline_at) WHERE ((deadline_at IS NOT NULL) AND (NOT at_rest))
@@ -660,6 +667,7 @@ function step_settle(p_task uuid, p_step text, p jsonb) returns jsonb language p
 function sweep_due(p_limit integer, p_silence_ms bigint) returns jsonb language plpgsql volatile
 function task_cancel(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function task_enqueue(p jsonb) returns jsonb language plpgsql volatile
+function task_enqueue_batch(p jsonb) returns jsonb language plpgsql volatile
 function task_look(p_task uuid, p_run_id text) returns jsonb language plpgsql volatile
 function task_record(p_task uuid, p_worker_seen_ms bigint) returns jsonb language sql volatile
 function task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql volatile

@@ -1,6 +1,7 @@
 /** Throughline's public API. */
 export { createClient, ThroughlineClient } from './client/client.ts';
-export type { Action, ClientOptions, EnqueueOptions, ReceiptInput } from './client/client.ts';
+export type { Action, ClientOptions, ReceiptInput } from './client/client.ts';
+export type { BatchItem, BatchOptions, BatchResult, EnqueueOptions } from './client/enqueue.ts';
 export type { Rest, WaitOptions } from './client/wait.ts';
 export { explain } from './client/explain/index.ts';
 export type { Explanation, ExplainLanguage, TemporalSight } from './client/explain/index.ts';

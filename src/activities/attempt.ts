@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { HandlerSet } from '../define/definition.ts';
+import type { AnyTaskDefinition, HandlerSet } from '../define/definition.ts';
 import type { ReviewAnswer } from '../define/types.ts';
 import type { Json } from '../define/json.ts';
 import { storable } from '../define/storable.ts';
@@ -17,6 +17,7 @@ import { Lease } from './lease.ts';
 import { AttemptStop } from './stops.ts';
 import { readThrown } from './thrown.ts';
 import { notGranted } from './granted.ts';
+import { readInput } from './input.ts';
 import type { ActivityAnswer, StepInput } from './types.ts';
 
 /** A handler whose signal was aborted may end by itself for this long before its attempt is settled without it. */
@@ -29,7 +30,7 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   const definition = deps.definitions.get(definitionKey(input.type, input.version));
   const handlers = definition?.steps.get(input.step);
   const plan = definition?.plan.steps.find((step) => step.name === input.step);
-  if (handlers === undefined || plan === undefined) return noHandler(deps, input);
+  if (definition === undefined || handlers === undefined || plan === undefined) return noHandler(deps, input);
   const stopping = (): boolean => deps.shutdown.aborted;
   if (stopping()) return { outcome: 'not_yet', ms: 500, view: null };
 
@@ -38,7 +39,7 @@ export async function runAttempt(deps: ActivityDeps, input: StepInput, heartbeat
   if ('refused' in claimed) return notGranted(claimed);
   const log = deps.log.child({ task: input.task, step: input.step, attempt: claimed.attempt, epoch: claimed.epoch });
   log.debug('claimed');
-  const attempt = new Attempt(deps, input, claim, claimed, handlers, plan);
+  const attempt = new Attempt(deps, input, claim, claimed, definition, handlers, plan);
   const ending = await traced(`attempt ${input.step}`, attempt.attributes, () => attempt.run(heartbeat));
   if (ending === null) {
     log.warn({ why: attempt.stopped?.message }, 'the claim was lost; the ledger is asked what holds');
@@ -59,17 +60,19 @@ class Attempt {
   readonly #input: StepInput;
   readonly #claim: string;
   readonly #claimed: Claimed;
+  readonly #definition: AnyTaskDefinition;
   readonly #handlers: HandlerSet;
   readonly #plan: PlanStep;
   readonly #abort = new AbortController();
   #stopped: AttemptStop | null = null;
   #endNow: (stop: AttemptStop) => void = () => undefined;
 
-  constructor(deps: ActivityDeps, input: StepInput, claim: string, claimed: Claimed, handlers: HandlerSet, plan: PlanStep) {
+  constructor(deps: ActivityDeps, input: StepInput, claim: string, claimed: Claimed, definition: AnyTaskDefinition, handlers: HandlerSet, plan: PlanStep) {
     this.#deps = deps;
     this.#input = input;
     this.#claim = claim;
     this.#claimed = claimed;
+    this.#definition = definition;
     this.#handlers = handlers;
     this.#plan = plan;
   }
@@ -145,7 +148,7 @@ class Attempt {
     const { task, step } = this.#input;
     const handlers = this.#handlers;
     const context = createContext({
-      deps: this.#deps, task, step, claim: this.#claim, claimed: this.#claimed, plan: this.#plan, parseResult: handlers.parseResult, signal: this.#abort.signal, attributes: this.attributes,
+      deps: this.#deps, task, step, claim: this.#claim, claimed: { ...this.#claimed, input: readInput(this.#definition, this.#claimed) }, plan: this.#plan, parseResult: handlers.parseResult, signal: this.#abort.signal, attributes: this.attributes,
       stop: (stop) => this.#stop(stop),
     });
     if (handlers.kind === 'review') return { how: 'review', review: reviewOf(await handlers.run(context)) };

@@ -12,6 +12,7 @@ import type { ActivityDeps } from './deps.ts';
 import { failureRow } from './failure.ts';
 import { readThrown } from './thrown.ts';
 import { notGranted } from './granted.ts';
+import { readInput } from './input.ts';
 import type { ActivityAnswer, StepInput } from './types.ts';
 
 /** A check is read-only and short; a checker silent for longer has vanished. */
@@ -20,11 +21,14 @@ const CHECK_HOLD_MS = CHECK_TIMEOUT_MS + 10_000;
 
 /** One look outside (unconfirmed) or at the proof (completed), claimed like an attempt. */
 export async function runCheck(deps: ActivityDeps, input: StepInput): Promise<ActivityAnswer> {
-  const handlers = deps.definitions.get(definitionKey(input.type, input.version))?.steps.get(input.step);
-  if (handlers === undefined) return noHandler(deps, input);
+  const definition = deps.definitions.get(definitionKey(input.type, input.version));
+  const handlers = definition?.steps.get(input.step);
+  if (definition === undefined || handlers === undefined) return noHandler(deps, input);
   const check = randomUUID();
-  const claimed = await deps.door.checkClaim(input.task, input.step, check, CHECK_HOLD_MS, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
-  if ('refused' in claimed) return notGranted(claimed);
+  const granted = await deps.door.checkClaim(input.task, input.step, check, CHECK_HOLD_MS, deps.holder, { patienceMs: CLAIM_PATIENCE_MS });
+  if ('refused' in granted) return notGranted(granted);
+  // An attempt has read it before.
+  const claimed = { ...granted, input: readInput(definition, granted) };
   const signal = AbortSignal.any([AbortSignal.timeout(CHECK_TIMEOUT_MS), deps.shutdown]);
   const answer: CheckResultAnswer =
     claimed.check === 'probe'

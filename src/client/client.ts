@@ -1,18 +1,20 @@
 import type { ConnectionOptions } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
-import { differingPaths, digest, inputDigests, storable } from '../define/canonical.ts';
-import type { AnyTaskDefinition, TaskDefinition } from '../define/definition.ts';
+import { digest, storable } from '../define/canonical.ts';
+import type { AnyTaskDefinition } from '../define/definition.ts';
 import type { Json } from '../define/json.ts';
-import type { Duration } from '../define/types.ts';
 import { ThroughlineError } from '../errors.ts';
 import { boundedText, checkedAction, Database, Door, Reader } from '../ledger/index.ts';
-import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, Queryable, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
+import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
 import { traceParent, traced } from '../tracing/spans.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
-import { checkedDelay, checkedKey, checkedTaskId, checkedTime, naturalKey } from './checks.ts';
+import { enqueueBatch } from './batch.ts';
+import { checkedTaskId, checkedTime } from './checks.ts';
+import { conflictWithPaths, enqueueRow } from './enqueue.ts';
+import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from './enqueue.ts';
 import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { TemporalSightings } from './sight.ts';
@@ -30,22 +32,6 @@ export interface ClientOptions {
   readonly connectionsMax?: number;
   /** Counts what passes this client's door, and reads the ledger's gauges for it. */
   readonly metrics?: Metrics;
-}
-
-export interface EnqueueOptions {
-  /** Unique per type, for ever. Default: what the definition's `dedupeKey` says. */
-  readonly key?: string;
-  /** Write in the caller's own transaction (`pg.Client` or `pg.PoolClient`, READ COMMITTED). */
-  readonly tx?: Queryable;
-  /** Not before: a date, or ISO 8601 with zone. A past one means now. */
-  readonly runAt?: Date | string;
-  readonly delay?: Duration;
-  /** A step that has not started by then is cancelled (`deadline_passed`). */
-  readonly deadline?: Date | string;
-  /** Publish again: the task that this one repeats; it may have one successor. */
-  readonly again?: string;
-  readonly version?: number;
-  readonly by?: string;
 }
 
 /** Who acts and why. `id` makes the action idempotent; without it each call is an action of its own. */
@@ -73,8 +59,6 @@ export interface ReceiptInput {
   readonly text?: string | null;
 }
 
-type Definition<Accepts> = TaskDefinition<unknown, unknown, Accepts>;
-
 /** What a service may do, over Postgres alone: it all works while Temporal is down. Throws ThroughlineError. */
 export class ThroughlineClient {
   readonly #db: Database;
@@ -99,38 +83,30 @@ export class ThroughlineClient {
   /**
    * Accepts a task. A repeat of a known key answers with the existing one (`created: false`); another input under
    * it is DEDUPE_CONFLICT with the paths that differ. Also: INPUT_INVALID, INPUT_TOO_LARGE, INPUT_NOT_STORABLE,
-   * TYPE_UNKNOWN, TIME_INVALID, AGAIN_TAKEN, SERIALIZATION (in a REPEATABLE READ transaction).
+   * TYPE_UNKNOWN, TIME_INVALID, AGAIN_TAKEN, ID_INVALID, SERIALIZATION (in a REPEATABLE READ transaction).
    */
   async enqueue<Accepts>(task: Definition<Accepts> | string, input: NoInfer<Accepts>, options: EnqueueOptions = {}): Promise<Enqueued> {
-    const definition = typeof task === 'string' ? null : task;
-    const parsed = definition === null ? storable(input, '/input', LIMITS.input_bytes_max) : (definition.parseInput(input) as Json);
-    if (options.runAt !== undefined && options.delay !== undefined) throw new ThroughlineError('TIME_INVALID', { path: '/delay', message: 'Give runAt or delay, not both.' });
-    const natural = definition?.dedupeKey(parsed) ?? null;
-    const derived = natural === null || typeof natural === 'string' ? natural : naturalKey(natural);
-    const key = options.key ?? derived;
-    const type = definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max);
-    const id = randomUUID();
-    const row = {
-      type,
-      id,
-      input: parsed,
-      digest: digest(parsed),
-      digests: inputDigests(parsed),
-      by: boundedText(options.by ?? this.#by, '/by', LIMITS.actor_chars_max),
-      ...(definition === null ? (options.version === undefined ? {} : { version: options.version }) : { version: definition.version }),
-      ...(key === null ? {} : { key: checkedKey(key) }),
-      ...(options.runAt === undefined ? {} : { run_at: checkedTime(options.runAt, '/runAt') }),
-      ...(options.delay === undefined ? {} : { delay_ms: checkedDelay(options.delay, '/delay') }),
-      ...(options.deadline === undefined ? {} : { deadline_at: checkedTime(options.deadline, '/deadline') }),
-      ...(options.again === undefined ? {} : { again_of: checkedTaskId(options.again) }),
-    };
-    if (definition !== null) await this.register(definition);
+    const row = enqueueRow(task, input, options, this.#by);
+    if (typeof task !== 'string') await this.register(task);
     try {
-      return await traced(`enqueue ${type}`, { 'throughline.task': id, 'throughline.type': type }, () =>
+      return await traced(`enqueue ${row.type}`, { 'throughline.task': row.id, 'throughline.type': row.type }, () =>
         this.#door.taskEnqueue({ ...row, ...traceParent() }, options.tx === undefined ? {} : { tx: options.tx }));
     } catch (error) {
       throw conflictWithPaths(error, row.digests);
     }
+  }
+
+  /**
+   * Accepts many: one round trip for each 200 items or MiB, keys taken in one order so that batches never wait for each
+   * other. Answers for each item in the caller's order: its task, or the error that refused it alone, with the path
+   * `/items/<index>/…`. Not all or nothing: each chunk is a transaction, and a refused item stops no other. With `tx` all is
+   * the caller's one transaction. Repeating a batch is safe where its items have keys. Throws INPUT_TOO_LARGE for more than
+   * 1,000 items or 16 MiB, and with `tx` what breaks the transaction (SERIALIZATION, LEDGER_UNAVAILABLE).
+   */
+  async enqueueBatch<Accepts>(task: Definition<Accepts> | string, items: readonly BatchItem<NoInfer<Accepts>>[], options: BatchOptions = {}): Promise<readonly BatchResult[]> {
+    if (typeof task !== 'string') await this.register(task);
+    const type = typeof task === 'string' ? task : task.type;
+    return traced(`enqueue batch ${type}`, { 'throughline.type': type }, () => enqueueBatch<Accepts>({ door: this.#door, by: this.#by }, task, items, options));
   }
 
   /** Makes a task type known, so that it may be enqueued by name. Idempotent; PLAN_CHANGED if the version has another plan. */
@@ -248,13 +224,5 @@ export class ThroughlineClient {
 }
 
 export const createClient = (options: ClientOptions): ThroughlineClient => new ThroughlineClient(options);
-
-/** The ledger keeps digests per path; what differs is named without the values. */
-function conflictWithPaths(error: unknown, own: Readonly<Record<string, string>>): unknown {
-  if (!(error instanceof ThroughlineError) || error.code !== 'DEDUPE_CONFLICT') return error;
-  const { digests, ...facts } = error.detail.facts ?? {};
-  const paths = differingPaths(digests as Readonly<Record<string, string>>, own);
-  return new ThroughlineError('DEDUPE_CONFLICT', { paths, facts, message: `This key belongs to a task with another input; it differs at ${paths.join(', ')}.` });
-}
 
 export type { CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, Rest, TaskListRow };

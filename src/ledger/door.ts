@@ -6,8 +6,8 @@
 import type { View } from '../state/index.ts';
 import type { Database, Queryable } from './database.ts';
 import type {
-  AcceptRow, ActionRow, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
-  OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow,
+  AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
+  OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, Refused, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow,
 } from './types.ts';
 
 interface CallOptions {
@@ -33,6 +33,11 @@ export class Door {
 
   taskEnqueue(row: EnqueueRow, options: CallOptions = {}): Promise<Enqueued> {
     return this.#db.call('task_enqueue', [withoutUndefined(row)], options);
+  }
+
+  /** Many at once; each row's answer or refusal, in their order. Throws only where the whole call failed. */
+  taskEnqueueBatch(batch: BatchRows, options: CallOptions = {}): Promise<readonly (Enqueued | Refused)[]> {
+    return this.#db.call('task_enqueue_batch', [{ rows: batch.rows.map(withoutUndefined), again: batch.again }], options);
   }
 
   /** The driver's question: does what is due without a worker, and answers with the view. */

@@ -27,12 +27,18 @@ export function isUnavailable(error: unknown): boolean {
 
 const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(ERRORS, value);
 
-/** Throws the coded error that an answer of the door carries, if it carries one. */
-export function throwIfRefused(answer: unknown): void {
-  if (typeof answer !== 'object' || answer === null || !('error' in answer) || !isErrorCode(answer.error)) return;
+/** The coded error that an answer of the door carries; null: it carries none. */
+export function refusalOf(answer: unknown): ThroughlineError | null {
+  if (typeof answer !== 'object' || answer === null || !('error' in answer) || !isErrorCode(answer.error)) return null;
   const { error, path, limit, ...facts } = answer as { error: ErrorCode; path?: string; limit?: number };
   const detail: ErrorDetail = { facts, ...(path === undefined ? {} : { path }), ...(limit === undefined ? {} : { limit }) };
-  throw new ThroughlineError(error, detail);
+  return new ThroughlineError(error, detail);
+}
+
+/** Throws the coded error that an answer of the door carries, if it carries one. */
+export function throwIfRefused(answer: unknown): void {
+  const refusal = refusalOf(answer);
+  if (refusal !== null) throw refusal;
 }
 
 /** The coded form of anything that a query threw. */
@@ -42,7 +48,8 @@ export function codedFailure(error: unknown): unknown {
   const code = codeOf(error);
   // Wrong password, role or database: trying again would not help.
   if ((/^28...$/.test(code) || code === '3D000') && error instanceof pg.DatabaseError) return new ThroughlineError('CONFIG_INVALID', { path: 'DATABASE_URL', message: `Postgres refuses the connection: ${error.message}`, cause: error });
-  if (code === '40001') return new ThroughlineError('SERIALIZATION', { cause: error });
+  // A deadlock's loser was rolled back whole, as one that met another transaction.
+  if (code === '40001' || code === '40P01') return new ThroughlineError('SERIALIZATION', { cause: error });
   if (code === '22P05' || code === '22021') return new ThroughlineError('INPUT_NOT_STORABLE', { cause: error });
   if ((code === '23514' || code === '22001') && error instanceof pg.DatabaseError) return new ThroughlineError('INPUT_INVALID', { facts: { constraint: error.constraint }, cause: error });
   if (code === '42883' || code === '3F000' || code === '42P01') return new ThroughlineError('LEDGER_OUTDATED', { cause: error });

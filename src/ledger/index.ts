@@ -2,7 +2,7 @@ export { boundedText, checkedAction } from './action.ts';
 export { Database } from './database.ts';
 export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';
-export { isUnavailable } from './failures.ts';
+export { isUnavailable, refusalOf } from './failures.ts';
 export { migrate, verifySchema } from './migrate.ts';
 export type * from './types.ts';
 export { Reader } from './reader.ts';

@@ -18,6 +18,10 @@ export interface TaskRow {
   readonly created_at: string;
   readonly created_by: string;
   readonly ended_at: string | null;
+  /** 1 to 5; null: Temporal's default. */
+  readonly priority: number | null;
+  readonly fairness_key: string | null;
+  readonly fairness_weight: number | null;
   readonly again_of: string | null;
   /** The task that repeats this one; null: none. */
   readonly again_as: string | null;

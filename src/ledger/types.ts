@@ -26,9 +26,23 @@ export interface EnqueueRow {
   readonly delay_ms?: number;
   readonly deadline_at?: string;
   readonly again_of?: string;
+  /** The input was not read by the type's schema: the worker does. */
+  readonly raw?: boolean;
+  readonly priority?: number;
+  readonly fairness_key?: string;
+  readonly fairness_weight?: number;
   /** W3C traceparent of the enqueueing span. */
   readonly trace_parent?: string;
   readonly by: string;
+}
+
+/** A refusal as the door answers it: a code, and what belongs to it. */
+export type Refused = { readonly error: string } & Readonly<Record<string, unknown>>;
+
+export interface BatchRows {
+  readonly rows: readonly EnqueueRow[];
+  /** The tasks that rows of the whole batch repeat, locked before any key is taken. */
+  readonly again: readonly string[];
 }
 
 export interface Enqueued {
@@ -59,6 +73,7 @@ export interface Claimed {
   readonly type: string;
   readonly version: number;
   readonly input: Stored;
+  readonly raw: boolean;
   readonly results: Readonly<Record<string, Stored>>;
   readonly checkpoints: Readonly<Record<string, Stored>>;
   readonly effects: readonly LiveEffect[];
@@ -221,6 +236,7 @@ export interface CheckClaimed {
   readonly type: string;
   readonly version: number;
   readonly input: Stored;
+  readonly raw: boolean;
   readonly attempt: number;
   readonly epoch: number;
   readonly external_id: string | null;
@@ -285,5 +301,7 @@ export interface DueWake {
   readonly forced: boolean;
   /** W3C traceparent of the span that enqueued the task; null: not traced. */
   readonly trace_parent: string | null;
+  /** For Temporal; empty: its defaults. */
+  readonly priority: { readonly priorityKey?: number; readonly fairnessKey?: string; readonly fairnessWeight?: number };
   readonly view: View;
 }

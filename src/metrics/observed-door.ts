@@ -33,6 +33,14 @@ export class ObservedDoor extends Door {
     return answer;
   }
 
+  override async taskEnqueueBatch(...args: Parameters<Door['taskEnqueueBatch']>): ReturnType<Door['taskEnqueueBatch']> {
+    const answers = await super.taskEnqueueBatch(...args);
+    for (const [at, answer] of answers.entries()) {
+      if (!('error' in answer)) this.#metrics.enqueued.inc({ type: this.#metrics.bounded('type', args[0].rows[at]?.type ?? ''), created: String(answer.created) });
+    }
+    return answers;
+  }
+
   override async stepClaim(...args: Parameters<Door['stepClaim']>): Promise<ClaimAnswer> {
     const answer = await super.stepClaim(...args);
     const [, step, claim] = args;

@@ -23,7 +23,13 @@ export const LIMITS = {
   artifact_bytes_max: 512 * 1024 * 1024,
   attempts_max: 10_000,
   checks_max: 1_000,
+  /** Items of one batch, and all that they say together; a chunk is one transaction and one round trip. */
   batch_max: 1_000,
+  batch_bytes_max: 16 * 1024 * 1024,
+  batch_chunk_rows: 200,
+  batch_chunk_bytes: 1024 * 1024,
+  priority_max: 5,
+  fairness_key_bytes_max: 64,
   page_rows_max: 500,
   page_rows_default: 50,
   lease_ms_min: 1_000,

@@ -66,7 +66,7 @@ export class Dispatcher {
 
   async #send(row: DueWake): Promise<void> {
     const { client, taskQueue, searchAttributes } = this.#options;
-    const { view } = row;
+    const { view, priority } = row;
     await client.workflow.signalWithStart(TASK_WORKFLOW, {
       workflowId: workflowIdOf(row.task),
       taskQueue,
@@ -75,6 +75,8 @@ export class Dispatcher {
       // A run that knows this entry of the ledger already need not ask again.
       signalArgs: [row.forced ? {} : { seq: view.seq }],
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+      // Activities inherit it.
+      ...(Object.keys(priority).length === 0 ? {} : { priority }),
       staticSummary: `${view.type} v${String(view.version)}`,
       ...(searchAttributes
         ? {

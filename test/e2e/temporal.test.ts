@@ -69,6 +69,18 @@ describe("Temporal's own page", () => {
     expect(summaries).toContain('until work is due');
   });
 
+  scenes.test('says the priority and the fairness key of a task, and its activities have them too', async () => {
+    const { id } = await stage.client.enqueue(stage.tasks.plain, {}, { key: randomUUID(), priority: 2, fairnessKey: 'tenant-a', fairnessWeight: 4 });
+    await stage.rested(id);
+    await closed(run(id));
+    const { priority } = await run(id).describe();
+    expect(priority).toEqual({ priorityKey: 2, fairnessKey: 'tenant-a', fairnessWeight: 4 });
+    const scheduled = ((await run(id).fetchHistory()).events ?? []).flatMap(({ activityTaskScheduledEventAttributes: a }) => (a ? [a.priority ?? null] : []));
+    expect(scheduled.length).toBeGreaterThan(0);
+    // Nothing of its own, or the same: an empty field is inherited.
+    for (const own of scheduled) expect([0, 2, undefined]).toContain(own?.priorityKey ?? undefined);
+  });
+
   scenes.test('says Failed of a task that is dead, with the reason as the type', async () => {
     const task = await stage.start(stage.tasks.plain, { hopeless: 1 });
     await stage.rested(task);

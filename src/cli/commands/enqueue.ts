@@ -1,4 +1,4 @@
-import type { EnqueueOptions } from '../../client/client.ts';
+import type { EnqueueOptions } from '../../client/enqueue.ts';
 import { makeCommand, option, wholeNumber } from '../command.ts';
 import { usageError } from '../failure.ts';
 import { readInput } from '../input.ts';
@@ -13,6 +13,9 @@ interface Options {
   readonly deadline?: string;
   readonly again?: string;
   readonly version?: string;
+  readonly priority?: string;
+  readonly fairnessKey?: string;
+  readonly fairnessWeight?: string;
   readonly by?: string;
   readonly tasks?: string;
   readonly wait?: true;
@@ -34,6 +37,9 @@ export const enqueueCommand = () =>
       option('--deadline <time>', 'a step that has not started by then is cancelled (deadline_passed)'),
       option('--again <task>', 'publish again: the task that this one repeats; each may have one successor'),
       option('--version <number>', 'version of the type (default: the newest registered)'),
+      option('--priority <number>', '1 (first) to 5 (default: 3)'),
+      option('--fairness-key <key>', 'whose turn it is where many wait, for example a tenant'),
+      option('--fairness-weight <number>', "the key's share, 0.001 to 1000 (default: 1)"),
       option('--tasks <module>', "module with the type's definition: checks the input by its schema, takes its dedupe key, registers it"),
       option('--by <who>', "who asks (default: the operating system's user)"),
       option('--wait', 'wait until the task is at rest, then say how it is'),
@@ -49,7 +55,7 @@ export const enqueueCommand = () =>
       if (options.input === undefined) throw usageError('The input is missing: --input JSON, --input @FILE, or --input - for stdin.', '--input');
       const input = await readInput(options.input);
       const version = options.version === undefined ? undefined : wholeNumber(options.version, '--version');
-      const { key, delay, runAt, deadline, again, by } = options;
+      const { key, delay, runAt, deadline, again, by, fairnessKey, fairnessWeight } = options;
       const wanted: EnqueueOptions = {
         by: by ?? context.user,
         ...(key === undefined ? {} : { key }),
@@ -58,6 +64,9 @@ export const enqueueCommand = () =>
         ...(deadline === undefined ? {} : { deadline }),
         ...(again === undefined ? {} : { again }),
         ...(version === undefined ? {} : { version }),
+        ...(options.priority === undefined ? {} : { priority: wholeNumber(options.priority, '--priority') }),
+        ...(fairnessKey === undefined ? {} : { fairnessKey }),
+        ...(fairnessWeight === undefined ? {} : { fairnessWeight: Number(fairnessWeight) }),
       };
       const client = await context.client();
       const definition = options.tasks === undefined ? undefined : (await loadTasks(options.tasks)).find((task) => task.type === type && (version === undefined || task.version === version));

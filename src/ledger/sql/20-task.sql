@@ -16,7 +16,8 @@ begin
   return jsonb_build_object('registered', true);
 end $$;
 
--- Accepts a task: {type, version?, key?, id?, input, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, trace_parent?, by}.
+-- Accepts a task: {type, version?, key?, id?, input, raw?, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, priority?,
+-- fairness_key?, fairness_weight?, trace_parent?, by}. Locks the repeated task first, then the key: every enqueue in this order.
 -- Two statements for the dedupe key: one statement with a union would give the loser of a race no id.
 create or replace function throughline.task_enqueue(p jsonb) returns jsonb language plpgsql as $$
 declare
@@ -33,6 +34,7 @@ begin
   if octet_length((p -> 'input')::text) > y.input_bytes_max then
     return jsonb_build_object('error', 'INPUT_TOO_LARGE', 'path', '/input', 'limit', y.input_bytes_max);
   end if;
+  if p ->> 'again_of' is not null then perform throughline._lock((p ->> 'again_of')::uuid); end if;
   if p ->> 'key' is not null then
     insert into throughline.dedupe (type, key, task_id, digest, digests, at)
     values (y.type, p ->> 'key', v_id, p ->> 'digest', p -> 'digests', throughline.now()) on conflict do nothing;
@@ -46,7 +48,6 @@ begin
     end if;
   end if;
   if p ->> 'again_of' is not null then
-    perform throughline._lock((p ->> 'again_of')::uuid);
     if not exists (select from throughline.task where id = (p ->> 'again_of')::uuid) then
       if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
       return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p ->> 'again_of');
@@ -60,8 +61,9 @@ begin
 
   v_now := throughline.now();
   v_run_at := coalesce((p ->> 'run_at')::timestamptz, v_now + throughline._interval((p ->> 'delay_ms')::numeric), v_now);
-  insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of, trace_parent)
-  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid, p ->> 'trace_parent')
+  insert into throughline.task (id, type, version, key, input, status, reason, since, deadline_at, created_at, created_by, again_of, raw, priority, fairness_key, fairness_weight, trace_parent)
+  values (v_id, y.type, y.version, p ->> 'key', p -> 'input', 'queued', 'new_task', v_now, (p ->> 'deadline_at')::timestamptz, v_now, p ->> 'by', (p ->> 'again_of')::uuid,
+    coalesce((p ->> 'raw')::boolean, false), (p ->> 'priority')::smallint, p ->> 'fairness_key', (p ->> 'fairness_weight')::double precision, p ->> 'trace_parent')
   on conflict (id) do nothing;
   if not found then
     -- The caller's own id was used before: the same call again (its answer was lost), or another task.
@@ -93,6 +95,23 @@ begin
   update throughline.task set seq = v_parent, held_by = (select name from throughline.step where task_id = v_id and state = 'queued' order by ordinal limit 1) where id = v_id;
   insert into throughline.outbox (task_id, not_before) values (v_id, v_now);
   return jsonb_build_object('id', v_id, 'state', 'queued', 'created', true);
+end $$;
+
+-- Many tasks in one round trip and one transaction: {rows: [as for task_enqueue], again: [ids]}. Keys are taken in one
+-- order, and before them the repeated tasks, so that two batches never wait for each other. Answers in the order of rows.
+create or replace function throughline.task_enqueue_batch(p jsonb) returns jsonb language plpgsql as $$
+declare
+  r record;
+  v_answers jsonb[] := array_fill(null::jsonb, array[jsonb_array_length(p -> 'rows')]);
+begin
+  perform from throughline.task where id in (select x::uuid from jsonb_array_elements_text(p -> 'again') x) order by id for no key update;
+  for r in
+    select e.value as row, e.ordinality::integer as n from jsonb_array_elements(p -> 'rows') with ordinality e
+    order by e.value ->> 'type' collate "C", e.value ->> 'key' collate "C" nulls last, e.ordinality
+  loop
+    v_answers[r.n] := throughline.task_enqueue(r.row);
+  end loop;
+  return to_jsonb(v_answers);
 end $$;
 
 -- What is due without a worker: expired leases, overdue receipts, deadlines, what nothing can resolve any more.

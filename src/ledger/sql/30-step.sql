@@ -5,7 +5,7 @@ create or replace function throughline._claim_answer(p_task uuid, p_step text, p
   select jsonb_build_object(
     'claimed', true, 'attempt', s.attempt, 'charged', s.charged, 'epoch', s.epoch, 'state', s.state,
     'lease_ms', (throughline._plan(p_task, s.ordinal) ->> 'lease_ms')::bigint, 'thread_id', s.task_id || '/' || s.name,
-    'type', t.type, 'version', t.version, 'input', t.input,
+    'type', t.type, 'version', t.version, 'input', t.input, 'raw', t.raw,
     'results', coalesce((select jsonb_object_agg(n.name, n.result) from throughline.step n where n.task_id = s.task_id and n.name = any (s.needs)), '{}'),
     'checkpoints', coalesce((select jsonb_object_agg(c.name, c.value) from throughline.checkpoint c where c.task_id = s.task_id and c.step = s.name), '{}'),
     'effects', case when s.effects = 0 then '[]' else coalesce((select jsonb_agg(jsonb_build_object('name', e.name, 'item', e.item, 'generation', e.generation, 'status', e.status,

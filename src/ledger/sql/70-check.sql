@@ -38,7 +38,7 @@ begin
     v_subject := throughline._submission(p_task, p_step);
   end if;
   return jsonb_build_object('check', case s.state when 'completed' then 'accept' else 'probe' end, 'check_no', s.check_no, 'type', t.type, 'version', t.version,
-    'input', t.input, 'attempt', s.attempt, 'epoch', s.epoch, 'external_id', v_subject.external_id,
+    'input', t.input, 'raw', t.raw, 'attempt', s.attempt, 'epoch', s.epoch, 'external_id', v_subject.external_id,
     'result', s.result,
     'results', coalesce((select jsonb_object_agg(n.name, n.result) from throughline.step n where n.task_id = p_task and n.name = any (s.needs)), '{}'),
     'artifacts', coalesce((select jsonb_agg(jsonb_build_object('name', a.name, 'uri', a.uri, 'mediaType', a.media_type, 'bytes', a.bytes, 'sha256', a.sha256) order by a.name)

@@ -15,8 +15,9 @@ begin
       update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
       returning o.task_id, o.version, o.attempts, o.forced
     )
-    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'trace_parent', (select trace_parent from throughline.task t where t.id = k.task_id),
-      'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k;
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'trace_parent', t.trace_parent,
+      'priority', jsonb_strip_nulls(jsonb_build_object('priorityKey', t.priority, 'fairnessKey', t.fairness_key, 'fairnessWeight', t.fairness_weight)),
+      'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k join throughline.task t on t.id = k.task_id;
   return v_taken;
 end $$;
 

@@ -9,7 +9,7 @@ create or replace function throughline.task_record(p_task uuid, p_worker_seen_ms
     'as_of', throughline._iso(c.at),
     'task', jsonb_build_object('id', t.id, 'type', t.type, 'version', t.version, 'key', t.key, 'input', t.input, 'status', t.status, 'at_rest', t.at_rest, 'reason', t.reason, 'held_by', t.held_by, 'seq', t.seq,
       'since', throughline._iso(t.since), 'deadline_at', throughline._iso(t.deadline_at), 'created_at', throughline._iso(t.created_at), 'created_by', t.created_by, 'ended_at', throughline._iso(t.ended_at),
-      'again_of', t.again_of, 'again_as', (select id from throughline.task x where x.again_of = t.id), 'driver_seen_at', throughline._iso(t.driver_seen_at), 'driver_run_id', t.driver_run_id),
+      'priority', t.priority, 'fairness_key', t.fairness_key, 'fairness_weight', t.fairness_weight, 'again_of', t.again_of, 'again_as', (select id from throughline.task x where x.again_of = t.id), 'driver_seen_at', throughline._iso(t.driver_seen_at), 'driver_run_id', t.driver_run_id),
     'steps', (select jsonb_agg(jsonb_build_object('name', s.name, 'ordinal', s.ordinal, 'kind', s.kind, 'state', s.state, 'seq', s.seq, 'reason', s.reason, 'since', throughline._iso(s.since), 'needs', s.needs,
         'reentrant', s.reentrant, 'attempts_max', s.attempts_max, 'has_receipt', s.has_receipt, 'inbox', s.inbox, 'has_probe', s.has_probe, 'checks_max', s.checks_max, 'attempt', s.attempt, 'charged', s.charged,
         'resume', s.resume, 'epoch', s.epoch, 'holder', s.holder, 'lease_expires_at', throughline._iso(s.lease_expires_at), 'next_run_at', throughline._iso(s.next_run_at), 'open_count', s.open_count, 'cancel_id', s.cancel_id,
