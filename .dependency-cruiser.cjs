@@ -15,7 +15,7 @@ const MAY_IMPORT = {
   metrics: ['state', 'ledger', 'errors.ts'],
   tracing: ['errors.ts'],
   worker: ['metrics', 'tracing', 'state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
-  client: ['metrics', 'tracing/spans', 'state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'errors.ts'],
+  client: ['metrics', 'tracing/spans', 'state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'webhooks/url', 'errors.ts'],
   // Signing and sending; `webhooks/signature` is for all who send or are sent something.
   webhooks: ['state', 'errors.ts'],
   api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],

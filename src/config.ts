@@ -3,6 +3,7 @@
  * `process.env` for settings. An empty variable counts as unset.
  */
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -32,6 +33,8 @@ export interface Config {
   readonly taskQueue: string;
   /** `THROUGHLINE_ARTIFACT_DIR`: absolute folder of the local artifact store. */
   readonly artifactDir: string;
+  /** `THROUGHLINE_WEBHOOK_ALLOW`: addresses and ranges, set apart by commas, that webhooks may call although they are not public. */
+  readonly webhookAllow: readonly string[];
   /** `THROUGHLINE_LOG_LEVEL`. */
   readonly logLevel: LogLevel;
   /** `THROUGHLINE_LANG`: the language of sentences; codes are the same in each. */
@@ -53,6 +56,11 @@ const Environment = z.object({
     .regex(/^[^\s\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without blanks')
     .default('throughline'),
   THROUGHLINE_ARTIFACT_DIR: z.string().max(4096, 'must be a path of at most 4096 characters').default('.throughline/artifacts'),
+  THROUGHLINE_WEBHOOK_ALLOW: z
+    .string()
+    .transform((text) => text.split(',').map((one) => one.trim()).filter((one) => one !== ''))
+    .refine((ranges) => ranges.every(isAddressRange), 'must be addresses or ranges such as 10.0.0.0/8, set apart by commas')
+    .default([]),
   THROUGHLINE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   THROUGHLINE_LANG: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).default('en'),
 });
@@ -77,6 +85,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, options: { read
     ...temporalOf(env, options.temporalProfile ?? true),
     taskQueue: read.THROUGHLINE_TASK_QUEUE,
     artifactDir: resolve(read.THROUGHLINE_ARTIFACT_DIR),
+    webhookAllow: read.THROUGHLINE_WEBHOOK_ALLOW,
     logLevel: read.THROUGHLINE_LOG_LEVEL,
     lang: read.THROUGHLINE_LANG,
   };
@@ -115,9 +124,9 @@ export function requireDatabaseUrl(config: Config): string {
 }
 
 /** The configuration as data that may be printed or logged: without user, password and keys. */
-export function describeConfig({ temporalConnection: { tls, apiKey, metadata }, ...config }: Config): Record<string, string | undefined> {
+export function describeConfig({ temporalConnection: { tls, apiKey, metadata }, webhookAllow, ...config }: Config): Record<string, string | undefined> {
   const secured = [...(tls === undefined || tls === false || tls === null ? [] : ['tls']), ...(apiKey === undefined ? [] : ['api key']), ...(metadata === undefined ? [] : ['headers'])];
-  return { ...config, temporalConnection: secured.length === 0 ? 'plain' : secured.join(', '), databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
+  return { ...config, webhookAllow: webhookAllow.join(', '), temporalConnection: secured.length === 0 ? 'plain' : secured.join(', '), databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
 }
 
 /** A URL with host, port and path only; query parameters may hold secrets as well (`?password=`). */
@@ -140,6 +149,14 @@ function invalid(issues: readonly z.core.$ZodIssue[]): ThroughlineError {
 
 function isPostgresUrl(value: string): boolean {
   return URL.canParse(value) && ['postgres:', 'postgresql:'].includes(new URL(value).protocol);
+}
+
+/** `10.0.0.0/8`, `fd00::/8`, or one address. */
+function isAddressRange(value: string): boolean {
+  const [address = '', bits, ...more] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
 }
 
 function isHostAndPort(value: string): boolean {

@@ -24,6 +24,7 @@ describe('the configuration', () => {
       temporalConnection: {},
       taskQueue: 'throughline',
       artifactDir: resolve('.throughline/artifacts'),
+      webhookAllow: [],
       logLevel: 'info',
       lang: 'en',
     });

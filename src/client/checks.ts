@@ -5,11 +5,14 @@ import { LIMITS } from '../state/index.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** A task's id: a UUID. Throws ID_INVALID. */
-export function checkedTaskId(value: unknown): string {
-  if (typeof value !== 'string' || !UUID.test(value)) throw new ThroughlineError('ID_INVALID', { path: '/task' });
+/** A UUID, in lower case. Throws ID_INVALID. */
+export function checkedUuid(value: unknown, path: string): string {
+  if (typeof value !== 'string' || !UUID.test(value)) throw new ThroughlineError('ID_INVALID', { path });
   return value.toLowerCase();
 }
+
+/** A task's id: a UUID. Throws ID_INVALID. */
+export const checkedTaskId = (value: unknown): string => checkedUuid(value, '/task');
 
 /** Date and time with seconds optional, and a zone, as in `2026-05-01T09:00:00+02:00`. */
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;

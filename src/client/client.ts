@@ -18,6 +18,7 @@ import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions }
 import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { TemporalSightings } from './sight.ts';
+import { Webhooks } from './webhooks.ts';
 import { RestWaiter } from './wait.ts';
 import type { Rest, WaitOptions } from './wait.ts';
 
@@ -61,6 +62,8 @@ export interface ReceiptInput {
 
 /** What a service may do, over Postgres alone: it all works while Temporal is down. Throws ThroughlineError. */
 export class ThroughlineClient {
+  /** Who is told when something ends, dies or waits for a person. */
+  readonly webhooks: Webhooks;
   readonly #db: Database;
   readonly #door: Door;
   readonly #reader: Reader;
@@ -78,6 +81,7 @@ export class ThroughlineClient {
     this.#rests = new RestWaiter(this.#reader);
     this.#sight = options.temporal === undefined ? null : new TemporalSightings({ address: options.temporal.address, ...options.temporal.connection }, options.temporal.namespace ?? 'default');
     this.#by = options.by ?? 'client';
+    this.webhooks = new Webhooks(this.#db, this.#by);
   }
 
   /**

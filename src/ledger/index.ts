@@ -4,6 +4,8 @@ export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';
 export { isUnavailable, refusalOf } from './failures.ts';
 export { migrate, verifySchema } from './migrate.ts';
+export { Notifications } from './notifications.ts';
+export type * from './notifications.ts';
 export type * from './types.ts';
 export { Reader } from './reader.ts';
 export type { ListFilter, Page } from './reader.ts';

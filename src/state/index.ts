@@ -6,5 +6,6 @@ export * from './machine.ts';
 export * from './categories.ts';
 export * from './limits.ts';
 export * from './backoff.ts';
+export * from './notify.ts';
 export * from './plan.ts';
 export type * from './view.ts';

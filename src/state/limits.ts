@@ -56,6 +56,27 @@ export const LIMITS = {
   sweep_batch_rows: 200,
   /** A due row without a claim for this long has a silent driver. */
   driver_silence_ms: 10_000,
+  webhook_url_chars_max: 2_000,
+  webhook_types_max: 100,
+  /** The longest wait for an endpoint's answer, connecting included. */
+  webhook_timeout_ms: 15_000,
+  /** Of an answer's body, which is read only so that the endpoint may finish it. */
+  webhook_answer_bytes_max: 64 * 1024,
+  /** With the waits between them about a day and a half; then a notification is parked. */
+  webhook_attempts_max: 12,
+  webhook_headline_chars_max: 500,
+  /** How long the secret before signs as well. */
+  webhook_overlap_ms_default: 24 * 3_600_000,
+  webhook_overlap_ms_max: 30 * 24 * 3_600_000,
+  notify_batch_rows: 50,
+  /** Of one webhook at once: an endpoint that hangs holds up none of the others. */
+  notify_each_rows: 10,
+  notify_interval_ms: 1_000,
+  /** Longer than sending takes: another sender may take the row when its holder has surely given up. */
+  notify_hold_ms: 60_000,
+  /** A step that is unconfirmed for this long is worth telling, and again after each window. */
+  notify_unconfirmed_ms: 15 * 60_000,
+  notify_window_ms: 24 * 3_600_000,
   worker_seen_ms: 15_000,
   /** Rows that each part of the metrics' read looks at. */
   gauge_rows_max: 50_000,

@@ -9,14 +9,16 @@ import type { ArtifactStore } from '../activities/artifacts.ts';
 import type { TemporalConnection } from '../config.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import { ThroughlineError } from '../errors.ts';
-import { Database, Door, Reader, verifySchema } from '../ledger/index.ts';
+import { Database, Door, Notifications, Reader, verifySchema } from '../ledger/index.ts';
 import type { Health, Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
 import { LIMITS } from '../state/index.ts';
 import type { Tracing } from '../tracing/index.ts';
+import { AddressPolicy } from '../webhooks/address.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Loop } from './loop.ts';
 import { quietLogger } from './log.ts';
+import { Notifier } from './notifier.ts';
 import { Sweeper } from './sweeper.ts';
 import { connect, hasSearchAttributes, installRuntime, workflowBundle } from './temporal.ts';
 import { tracedBy } from './traced.ts';
@@ -62,6 +64,8 @@ export interface WorkerOptions {
   readonly deployment?: Deployment;
   /** host:port at which the Temporal SDK serves its own metrics for Prometheus. Default: not at all. */
   readonly temporalMetricsAddress?: string;
+  /** Addresses and ranges (`10.0.0.0/8`) that webhooks may call although they are not public. Default: none. */
+  readonly webhookAllow?: readonly string[];
 }
 
 /**
@@ -142,6 +146,7 @@ export class TaskWorker {
       const searchAttributes = await hasSearchAttributes(connection, namespace, log);
       const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log });
       const sweeper = new Sweeper({ door, holder, log, ...(metrics === undefined ? {} : { metrics }) });
+      const notifier = new Notifier({ notifications: new Notifications(database), reader, addresses: new AddressPolicy(options.webhookAllow), log, signal: shutdown.signal });
       const offers = options.tasks.map(({ type, version }) => ({ type, version }));
       const seen = (stopping: boolean) => door.workerSeen(holder, offers, taskQueue, Date.now(), stopping);
       await seen(false);
@@ -151,6 +156,7 @@ export class TaskWorker {
       const loops = [
         { name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows },
         { name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows },
+        { name: 'notify', intervalMs: LIMITS.notify_interval_ms, runOnce: async () => (await notifier.runOnce()).taken >= LIMITS.notify_each_rows },
         { name: 'seen', intervalMs: SEEN_INTERVAL_MS, runOnce: async () => { await seen(false); return false; } },
       ].map((loop) => new Loop({ ...loop, log, ...(metrics === undefined ? {} : { metrics }) }));
       return new TaskWorker({ holder, worker, dispatcher, sweeper, loops, shutdown, close });

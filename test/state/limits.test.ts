@@ -33,6 +33,9 @@ describe('limits', () => {
     ['wake-ups are sent faster than the sweeper looks', 'dispatch_interval_ms', 'sweep_interval_ms'],
     ['a driver is called silent only after several looks', 'sweep_interval_ms', 'driver_silence_ms'],
     ['a worker is called gone only after several looks', 'sweep_interval_ms', 'worker_seen_ms'],
+    ['a sender gives up before its rows are another one\'s', 'webhook_timeout_ms', 'notify_hold_ms'],
+    ['one webhook never takes a whole batch', 'notify_each_rows', 'notify_batch_rows'],
+    ['a default lies within its limits', 'webhook_overlap_ms_default', 'webhook_overlap_ms_max'],
     ['an artifact may be larger than what a row holds', 'result_bytes_max', 'artifact_bytes_max'],
     ['an effect name and an item fit an idempotency key', 'item_chars_max', 'key_chars_max'],
   ])('%s: %s < %s', (_, smaller, larger) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../src/errors.ts';
 import {
-  CATEGORIES, EVENTS, PARENT_STATUSES, REASONS, RECEIPT_KINDS, RECEIPT_VERDICTS, RULES, STAGES, STATE_MEANINGS, STEP_STATES,
+  CATEGORIES, EVENTS, NOTIFY_EVENT_NAMES, PARENT_STATUSES, REASONS, RECEIPT_KINDS, RECEIPT_VERDICTS, RULES, STAGES, STATE_MEANINGS, STEP_STATES,
   type CancelVerdict, type Reason, type ReasonCode,
 } from '../../src/state/index.ts';
 
@@ -22,6 +22,7 @@ const PRESENT: Readonly<Record<string, readonly string[]>> = {
   stages: STAGES,
   events: Object.keys(EVENTS),
   errors: Object.keys(ERRORS),
+  notify_events: NOTIFY_EVENT_NAMES,
 };
 const STORED = JSON.parse(readFileSync(new URL('./codes.json', import.meta.url), 'utf8')) as Readonly<Record<string, readonly string[]>>;
 
@@ -34,10 +35,10 @@ describe('codes only ever get added', () => {
     expect((PRESENT[list] ?? []).filter((code) => !STORED[list]?.includes(code))).toEqual([]);
   });
 
-  test('no list is forgotten, and codes are lower case words (errors: upper case)', () => {
+  test('no list is forgotten, and codes are lower case words (errors: upper case; of notifications: a subject and what befell it)', () => {
     expect(Object.keys(STORED).sort()).toEqual(Object.keys(PRESENT).sort());
     for (const [list, codes] of Object.entries(PRESENT)) {
-      for (const code of codes) expect(code).toMatch(list === 'errors' ? /^[A-Z]+(_[A-Z]+)*$/ : /^[a-z]+(_[a-z]+)*$/);
+      for (const code of codes) expect(code).toMatch(list === 'errors' ? /^[A-Z]+(_[A-Z]+)*$/ : list === 'notify_events' ? /^[a-z]+\.[a-z]+$/ : /^[a-z]+(_[a-z]+)*$/);
     }
   });
 });

@@ -61,7 +61,7 @@ export const workerCommand = () =>
       const stop = nextStopSignal();
       const { createLogger, TaskWorker } = await import('../../worker/index.ts');
       const log = createLogger(config.logLevel);
-      const { temporalAddress = TEMPORAL_ADDRESS_DEFAULT, temporalNamespace, temporalConnection, taskQueue, artifactDir: artifacts } = config;
+      const { temporalAddress = TEMPORAL_ADDRESS_DEFAULT, temporalNamespace, temporalConnection, taskQueue, artifactDir: artifacts, webhookAllow } = config;
       const ends: (() => Promise<void>)[] = [];
       try {
         const tracing = await startTracing({ service: 'throughline-worker', warn: (message) => { log.warn({ message }, 'OpenTelemetry'); } });
@@ -69,7 +69,7 @@ export const workerCommand = () =>
         const { Metrics, serveMetrics } = await import('../../metrics/index.ts');
         const metrics = new Metrics();
         const worker = await TaskWorker.create({
-          databaseUrl, temporalAddress, temporalNamespace, temporalConnection, taskQueue, tasks, artifacts, log, metrics, ...attempts, ...grace,
+          databaseUrl, temporalAddress, temporalNamespace, temporalConnection, taskQueue, tasks, artifacts, log, metrics, webhookAllow, ...attempts, ...grace,
           ...(tracing === undefined ? {} : { tracing }), ...(deployment === undefined ? {} : { deployment }),
           ...(options.temporalMetrics === undefined ? {} : { temporalMetricsAddress: options.temporalMetrics }),
         });
