@@ -56,6 +56,13 @@ export function makeCommand<Options>(spec: CommandSpec<Options>): Command {
   });
 }
 
+/** A command that is only a roof over others, such as `webhooks add`. */
+export function makeGroup(name: string, summary: string, commands: readonly Command[]): Command {
+  const group = addCommon(new Command(name).summary(summary).description(`${summary[0]?.toUpperCase() ?? ''}${summary.slice(1)}.`).showSuggestionAfterError(true));
+  for (const command of commands) group.addCommand(command);
+  return group;
+}
+
 function helpAfter({ examples, exits }: CommandSpec<never>): string {
   const shown = examples.flatMap(([line, what]) => [`  $ throughline ${line}`, `      ${what}`]);
   return ['', 'Examples:', ...shown, ...(exits === undefined ? [] : ['', `Exit codes: ${exits}`])].join('\n');

@@ -12,6 +12,7 @@ import { listCommand } from './commands/list.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { replayCommand } from './commands/replay.ts';
 import { statusCommand } from './commands/status.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { workerCommand } from './commands/worker.ts';
 
 const AFTER = `
@@ -21,6 +22,7 @@ Environment:
   TEMPORAL_NAMESPACE       default: default
   THROUGHLINE_TASK_QUEUE   queue of workers and drivers; default: throughline
   THROUGHLINE_ARTIFACT_DIR folder of the local artifact store; default: .throughline/artifacts
+  THROUGHLINE_WEBHOOK_ALLOW  addresses and ranges that webhooks may call although they are not public
   THROUGHLINE_LOG_LEVEL    silent, fatal, error, warn, info, debug, trace; default: info
   THROUGHLINE_LANG         en or zh-CN
   NO_COLOR, FORCE_COLOR    colours off, on; default: on a terminal
@@ -52,6 +54,7 @@ export function createProgram(): Command {
     ['Run:', [devCommand(), migrateCommand(), workerCommand()]],
     ['Ask:', [statusCommand(), explainCommand(), historyCommand(), listCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
+    ['Tell:', [webhooksCommand()]],
   ];
   const program = new Command('throughline')
     .description('Background tasks whose every state can be explained.')
@@ -68,8 +71,9 @@ export function createProgram(): Command {
 /** Reads the command line and runs it. Throws what went wrong; help and version end normally. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const program = createProgram();
-  for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({ writeErr: () => undefined });
+  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) {
+    // What went wrong is said by `main`; what is left is the help of a group that was named without its command.
+    command.exitOverride().configureOutput({ outputError: () => undefined, writeErr: (text) => process.stdout.write(text) });
   }
   if (argv.length === 0) {
     program.outputHelp();

@@ -3,7 +3,9 @@ import type { Language } from '../config.ts';
 
 const en = {
   id: 'ID', type: 'TYPE', key: 'KEY', status: 'STATUS', reason: 'REASON', since: 'SINCE', next: 'NEXT', step: 'STEP', state: 'STATE', tries: 'TRIES', at: 'AT', what: 'WHAT', by: 'BY', entry: 'ENTRY', verdict: 'VERDICT',
+  events: 'EVENTS', pending: 'PENDING', parked: 'PARKED', enabled: 'enabled',
   none: 'No task matches.',
+  nothing: 'Nothing to show.',
   more: 'More:',
   asOf: (at: string, seq: number) => `as of ${at}, entry ${String(seq)}`,
   attempt: (attempt: number) => `attempt ${String(attempt)}`,
@@ -18,6 +20,10 @@ const en = {
   again: (of: string) => `repeats ${of}`,
   ready: (types: string, queue: string) => `Ready: ${types} on queue ${queue}. Ctrl-C stops it.`,
   measured: (port: number) => `Metrics: port ${String(port)}, /metrics and /healthz.`,
+  secretOnce: 'secret, shown this once',
+  removed: (dropped: number) => `removed; ${String(dropped)} pending or parked notifications dropped`,
+  unparked: 'pending again',
+  notParked: (status: string) => `not parked: it is ${status}`,
   kinds: { transition: 'transition', parent: 'task', intent: 'sending', outcome: 'answer', receipt: 'receipt', cancel: 'cancel', check: 'check', correction: 'correction', late: 'late truth', note: 'note' },
 } as const;
 
@@ -26,7 +32,9 @@ export type Words = Same<typeof en>;
 
 const zh: Words = {
   id: '编号', type: '类型', key: '键', status: '状态', reason: '原因', since: '自', next: '下次', step: '步骤', state: '状态', tries: '次数', at: '时间', what: '内容', by: '操作者', entry: '条目', verdict: '结论',
+  events: '事件', pending: '待发', parked: '搁置', enabled: '启用',
   none: '没有符合条件的任务。',
+  nothing: '没有内容。',
   more: '更多：',
   asOf: (at, seq) => `截至 ${at}，条目 ${String(seq)}`,
   attempt: (attempt) => `第 ${String(attempt)} 次尝试`,
@@ -41,6 +49,10 @@ const zh: Words = {
   again: (of) => `重复 ${of}`,
   ready: (types, queue) => `就绪：${types}，队列 ${queue}。按 Ctrl-C 停止。`,
   measured: (port) => `指标：端口 ${String(port)}，/metrics 与 /healthz。`,
+  secretOnce: '密钥，仅显示这一次',
+  removed: (dropped) => `已移除；丢弃了 ${String(dropped)} 条待发或搁置的通知`,
+  unparked: '重新待发',
+  notParked: (status) => `未搁置：当前为 ${status}`,
   kinds: { transition: '转换', parent: '任务', intent: '发送', outcome: '应答', receipt: '回执', cancel: '取消', check: '检查', correction: '更正', late: '迟到的事实', note: '备注' },
 };
 

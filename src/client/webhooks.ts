@@ -139,3 +139,5 @@ function checkedTypes(types: readonly string[]): readonly string[] {
   for (const type of types) boundedText(type, '/types', LIMITS.name_chars_max);
   return [...new Set(types)];
 }
+
+export type { NotificationPage, NotificationRow, WebhookRow } from '../ledger/index.ts';

@@ -6,7 +6,8 @@ import { readInput } from '../../src/cli/input.ts';
 import { createProgram, runProgram } from '../../src/cli/program.ts';
 import { cli, documentOf, FROM_SOURCE, runNode, type Failure, type RunOptions } from './cli.ts';
 
-const COMMANDS = ['dev', 'migrate', 'worker', 'status', 'explain', 'history', 'list', 'enqueue', 'cancel', 'decide', 'replay'];
+const COMMANDS = ['dev', 'migrate', 'worker', 'status', 'explain', 'history', 'list', 'enqueue', 'cancel', 'decide', 'replay', 'webhooks'];
+const GROUPS = ['webhooks'];
 const TASK = '3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10';
 /** Never reached by these. */
 const NOWHERE = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
@@ -43,18 +44,26 @@ describe('help', () => {
   test('of each command has a description, examples that are commands, and exit codes', () => {
     const { commands } = createProgram();
     expect(commands.map((command) => command.name()).sort()).toEqual([...COMMANDS].sort());
-    for (const command of commands) {
+    expect(commands.filter((command) => command.commands.length > 0).map((command) => command.name())).toEqual(GROUPS);
+    for (const command of commands.flatMap((one) => (one.commands.length > 0 ? one.commands : [one]))) {
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-      const name = command.name();
+      const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
+      const name = `${group}${command.name()}`;
       expect(help).toMatch(new RegExp(`^Usage: throughline ${name} `));
       expect(help).toContain('--json');
       expect(help).toContain('--lang <language>');
-      const examples = [...help.matchAll(/^ {2}\$ throughline (\S+)/gm)].map(([, first]) => first);
+      const examples = [...help.matchAll(/^ {2}\$ throughline (.+)/gm)].map(([, line]) => line?.split(' ').slice(0, name.split(' ').length).join(' '));
       expect([...new Set(examples)]).toEqual([name]);
       expect([name, /^Exit codes: /m.test(help)]).toEqual([name, true]);
       expect(help.split('\n').filter((line) => line.length > 200)).toEqual([]);
     }
+  });
+
+  test.each(GROUPS)('of the group %s is what it answers without a command', async (group) => {
+    const { code, stdout, stderr } = await cli([group]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`Usage: throughline ${group}`);
   });
 
   test('and version are answers; without a command, help is one, too', async () => {
@@ -78,6 +87,8 @@ describe('a command line that cannot be read', () => {
     ['two start times', ['enqueue', 'a', '--input', '{}', '--delay', '1s', '--run-at', '2026-05-01T00:00:00Z'], '--delay'],
     ['no input', ['enqueue', 'a'], '--input'],
     ['an effect without a name', ['replay', TASK, '--why', 'x', '--void', '/a.png'], '--void'],
+    ['an unknown command of a group', ['webhooks', 'adx'], undefined],
+    ['an unknown option of a group\'s command', ['webhooks', 'add', 'https://a.example/', '--events', 'x'], '--events'],
     ['a limit in words', ['list', '--limit', 'many'], '--limit'],
     ['a fraction of a version', ['enqueue', 'a', '--input', '{}', '--version', '1.5'], '--version'],
     ['no attempts at once', ['worker', '--tasks', './tasks.ts', '--attempts-at-once', '0'], '--attempts-at-once'],
