@@ -47,7 +47,7 @@ export class AddressPolicy {
   check(address: string): void {
     if (!ipaddr.isValid(address.replace(/%.*$/, ''))) throw refused(address, 'unreadable');
     const parsed = parse(address);
-    if (this.#allowed.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range as never, bits))) return;
+    if (this.#allowed.some(([range, bits]) => range.kind() === parsed.kind() && parsed.match(range, bits))) return;
     if (METADATA.has(parsed.toString())) throw refused(address, 'metadata');
     const range = parsed.range();
     if (range !== 'unicast') throw refused(address, range);

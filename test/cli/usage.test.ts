@@ -48,7 +48,7 @@ describe('help', () => {
     for (const command of commands.flatMap((one) => (one.commands.length > 0 ? one.commands : [one]))) {
       let help = '';
       command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
-      const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
+      const group = (command.parent?.parent ?? null) === null ? '' : `${command.parent?.name() ?? ''} `;
       const name = `${group}${command.name()}`;
       expect(help).toMatch(new RegExp(`^Usage: throughline ${name} `));
       expect(help).toContain('--json');
