@@ -20,7 +20,7 @@ const MAY_IMPORT = {
   webhooks: ['state', 'errors.ts'],
   api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
   console: ['client', 'config.ts', 'errors.ts', 'state'],
-  cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'define', 'metrics', 'tracing', 'index.ts'],
+  cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'ledger/inspect', 'workflows/names', 'define', 'metrics', 'tracing', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],
 };
 

@@ -19,7 +19,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 async function main(): Promise<number> {
   try {
     await runProgram(argv);
-    return 0;
+    // A command whose answer is more than done says so itself.
+    return Number(process.exitCode ?? 0);
   } catch (error) {
     return await sayFailure(error, wantsJson());
   }

@@ -1,10 +1,11 @@
 /** The program: its commands, and what is said of all of them. */
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addCommon } from './command.ts';
 import { cancelCommand } from './commands/cancel.ts';
+import { completeCommand, completionCommand } from './commands/completion.ts';
 import { decideCommand } from './commands/decide.ts';
 import { devCommand } from './commands/dev.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
 import { explainCommand } from './commands/explain.ts';
 import { historyCommand } from './commands/history.ts';
@@ -12,8 +13,10 @@ import { listCommand } from './commands/list.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { replayCommand } from './commands/replay.ts';
 import { statusCommand } from './commands/status.ts';
+import { watchCommand } from './commands/watch.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { workerCommand } from './commands/worker.ts';
+import { versionOfPackage } from './version.ts';
 
 const AFTER = `
 Environment:
@@ -34,6 +37,7 @@ Exit codes:
   4   the present state refuses, or a conflict
   5   Postgres or Temporal cannot be reached, or the schema does not fit
   6   the wait timed out
+  1, 7, 8 of doctor and watch: see their help
   70  a promise of the program was broken; please report it
   A second Ctrl-C or SIGTERM ends worker and dev at once, with 130 or 143.
 
@@ -43,16 +47,10 @@ Examples:
   $ throughline enqueue publish-note --input '{"note": "tides"}' --key tides/1
   $ throughline explain 3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10`;
 
-/** package.json lies above src/ and dist/ alike. */
-function versionOfPackage(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
-  return version;
-}
-
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
-    ['Run:', [devCommand(), migrateCommand(), workerCommand()]],
-    ['Ask:', [statusCommand(), explainCommand(), historyCommand(), listCommand()]],
+    ['Run:', [devCommand(), migrateCommand(), workerCommand(), doctorCommand(), completionCommand()]],
+    ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
     ['Tell:', [webhooksCommand()]],
   ];
@@ -65,6 +63,7 @@ export function createProgram(): Command {
     .addHelpText('after', AFTER);
   addCommon(program);
   for (const [heading, commands] of groups) for (const command of commands) program.addCommand(command.helpGroup(heading));
+  program.addCommand(completeCommand(() => program), { hidden: true });
   return program;
 }
 

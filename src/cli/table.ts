@@ -17,11 +17,13 @@ export interface Column<Row> {
 
 const GAP = 2;
 const WIDTH_MIN_DEFAULT = 8;
+/** Two wide characters: what a column gets where the terminal is narrower than all that is wanted. */
+const WIDTH_MIN_LAST = 4;
 
 interface Sized<Row> {
   readonly column: Column<Row>;
   readonly natural: number;
-  readonly least: number;
+  least: number;
 }
 
 /** Lines that fit into `width`: first columns that may give way get narrower, then some are left out. */
@@ -37,6 +39,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     if (first === undefined) break;
     sized = sized.filter((one) => one !== first);
   }
+  sized = squeezed(sized, leastOf(sized) - width);
   const widths = share(sized, width - GAP * (sized.length - 1));
   const line = (cells: readonly string[], paints: readonly (Paint | undefined)[]): string =>
     cells.map((cell, index) => (paints[index] ?? ((text: string) => text))(pad(cell, widths[index] ?? 0))).join(' '.repeat(GAP)).trimEnd();
@@ -52,6 +55,17 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 function fit(text: string, width: number, tight: 'cut' | 'wrap' | undefined): string[] {
   if (widthOf(text) <= width || tight === undefined) return [text];
   return tight === 'cut' ? [cut(text, width)] : wrap(text, width);
+}
+
+/** Where even the least widths are too much, the widest columns that may give way give it. */
+function squeezed<Row>(sized: readonly Sized<Row>[], over: number): Sized<Row>[] {
+  const narrow = sized.map((one) => ({ ...one }));
+  for (let left = over; left > 0; left -= 1) {
+    const widest = narrow.filter(({ column, least }) => column.tight !== undefined && least > WIDTH_MIN_LAST).sort((a, b) => b.least - a.least)[0];
+    if (widest === undefined) break;
+    widest.least -= 1;
+  }
+  return narrow;
 }
 
 /** What is left beyond the least widths goes to the columns that want more, in equal parts. */

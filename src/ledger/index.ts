@@ -3,6 +3,8 @@ export { Database } from './database.ts';
 export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';
 export { isUnavailable, refusalOf } from './failures.ts';
+export { inspectLedger } from './inspect.ts';
+export type { LedgerInspection, LedgerState } from './inspect.ts';
 export { migrate, verifySchema } from './migrate.ts';
 export { Notifications } from './notifications.ts';
 export type * from './notifications.ts';

@@ -88,22 +88,49 @@ const DROP_LEFT_OVER = `do $$
     end loop;
   end $$`;
 
+/** What stands in the catalogue: somebody may have replaced a function since it was made. */
+const FUNCTIONS_PRESENT = `select obj_description('throughline'::regnamespace, 'pg_namespace') as noted, (select md5(string_agg(line, e'\\n' order by line)) from (
+    select proname || '(' || pg_get_function_identity_arguments(oid) || ')' || prosrc as line from pg_proc where pronamespace = 'throughline'::regnamespace and prokind = 'f') f) as present`;
+
+/** `outdated`: of another version; `edited`: of this one, but not as it was made. */
+export type FunctionsFound = 'current' | 'outdated' | 'edited';
+
+async function functionsFound(client: pg.PoolClient): Promise<FunctionsFound> {
+  const { digest } = await repeatables();
+  const { rows } = await client.query<{ noted: string | null; present: string | null }>(FUNCTIONS_PRESENT);
+  const [row] = rows;
+  if (row?.noted?.startsWith(`throughline functions ${digest}`) !== true) return 'outdated';
+  return row.noted === `throughline functions ${digest} ${String(row.present)}` ? 'current' : 'edited';
+}
+
 async function repeat(client: pg.PoolClient): Promise<void> {
   const { text, digest } = await repeatables();
-  const present = await client.query<{ digest: string | null }>("select obj_description('throughline'::regnamespace, 'pg_namespace') as digest");
-  if (present.rows[0]?.digest === `throughline functions ${digest}`) return;
+  if ((await functionsFound(client)) === 'current') return;
   await client.query('begin');
   try {
     // Functions refer to each other in any order.
     await client.query('set local check_function_bodies = off');
     await client.query(text);
     await client.query(DROP_LEFT_OVER);
-    await client.query(`comment on schema throughline is 'throughline functions ${digest}'`);
+    const { rows } = await client.query<{ present: string }>(FUNCTIONS_PRESENT);
+    await client.query(`comment on schema throughline is 'throughline functions ${digest} ${String(rows[0]?.present)}'`);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
     throw error;
   }
+}
+
+/** What a schema lacks, or has too much of; changes nothing. */
+export async function schemaFound(client: pg.PoolClient): Promise<{ readonly missing: readonly string[]; readonly unknown: readonly string[]; readonly functions: FunctionsFound }> {
+  const known = await numbered();
+  const present = await applied(client);
+  const found = await client.query<{ present: string | null }>("select to_regnamespace('throughline')::text as present");
+  return {
+    missing: known.filter((name) => !present.includes(name)),
+    unknown: present.filter((name) => !known.includes(name)),
+    functions: (found.rows[0]?.present ?? null) === null ? 'outdated' : await functionsFound(client),
+  };
 }
 
 /** Refuses to work with a schema that this program does not fit. Throws LEDGER_OUTDATED or LEDGER_NEWER. */

@@ -111,10 +111,14 @@ describe('text', () => {
   const all = (): readonly (readonly string[])[] => [['list'], ['status', bad.task], ['history', bad.task], ['explain', bad.task]];
 
   test('shows hostile content literally, fits the width, and has no colour in a pipe', async () => {
-    for (const args of all()) {
-      const { stdout } = await say(args, { COLUMNS: '80' });
-      expect(stdout).not.toMatch(RAW);
-      expect(stdout.split('\n').filter((line) => widthOf(line) > 80)).toEqual([]);
+    const widths = [[60, 'zh-CN'], [80, 'en'], [120, 'zh-CN']] as const;
+    for (const args of [...all(), ['watch', bad.task]]) {
+      const said = await Promise.all(widths.map(async ([width, lang]) => ({ width, ...(await say([...args, '--lang', lang], { COLUMNS: String(width) })) })));
+      for (const { width, stdout } of said) {
+        expect(stdout).not.toMatch(RAW);
+        // Each line of `watch` is an entry: it is for a log.
+        if (args[0] !== 'watch') expect([args, width, stdout.split('\n').filter((line) => widthOf(line) > width)]).toEqual([args, width, []]);
+      }
     }
     const { stdout } = await say(['status', bad.task]);
     expect(stdout).toContain('evil␛]0;owned␇␛[2J⟨U+202E⟩kcab⟨U+009B⟩31m');
