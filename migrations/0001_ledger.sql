@@ -115,6 +115,9 @@ create index task_open on task (id) where not at_rest;
 create index task_ended on task using brin (ended_at);
 create index task_deadline on task (deadline_at) where deadline_at is not null and not at_rest;
 
+-- What enqueueing from SQL answers. created: false where the key was known.
+create type enqueued as (id uuid, state text, created boolean);
+
 -- One timeline per task: transitions, effects, receipts, cancels and corrections in one sequence.
 -- Append-only. to_state is the state after the entry ('-' where the entry is not about one step), and is
 -- part of the key so that a step's state can refer to the very entry that made it.

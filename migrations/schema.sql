@@ -1,5 +1,11 @@
 -- Written by scripts/dump-schema.ts from the catalogue of a migrated database; do not edit, do not run.
 
+type enqueued (
+  id uuid
+  state text
+  created boolean
+)
+
 type facts (
   needs boolean
   due boolean
@@ -590,19 +596,25 @@ function _answer_cancels(p_task uuid, p_step text, p_state text, p_reason text, 
 function _append_only() returns trigger language plpgsql volatile
 function _apply_receipt(p_receipt uuid, p_now timestamp with time zone) returns boolean language plpgsql volatile
 function _apply_stored(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _bounded(p text, p_path text, p_chars integer) returns text language plpgsql immutable
 function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _cancel_verdict_ms() returns bigint language sql immutable
+function _canonical(p jsonb, p_path text, p_depth integer DEFAULT 0) returns text language plpgsql immutable
+function _canonical_number(p text, p_path text) returns text language plpgsql immutable
 function _check_current(s step, p jsonb) returns boolean language sql immutable
 function _check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable
 function _claim_answer(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql stable
 function _close_effect(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
+function _differing_paths(a jsonb, b jsonb) returns jsonb language sql immutable
+function _digest(p jsonb, p_path text) returns text language sql immutable
 function _end_generation(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _end_submission(p_task uuid, p_step text, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _facts(s step, p_event text, p_now timestamp with time zone, p_x jsonb) returns facts language plpgsql volatile
 function _fenced(p_task uuid, p_step text, p_claim uuid) returns jsonb language sql stable
 function _first_check_at(p_task uuid, p_step text, p_now timestamp with time zone) returns timestamp with time zone language sql stable
 function _in_flight(p_task uuid, p_step text) returns jsonb language sql stable
+function _input_digests(p jsonb) returns jsonb language plpgsql immutable
 function _interval(p_ms numeric) returns interval language sql immutable
 function _iso(p timestamp with time zone) returns text language sql immutable
 function _judge(p_receipt uuid, p_now timestamp with time zone) returns void language plpgsql volatile
@@ -621,6 +633,8 @@ function _notify_ends(p_task uuid, p_now timestamp with time zone) returns void 
 function _notify_review(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _outcome(p jsonb, p_late boolean, p_now timestamp with time zone) returns effect language plpgsql volatile
 function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
+function _pointer_token(p text) returns text language plpgsql immutable
+function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
@@ -631,7 +645,9 @@ function _stored(p_task uuid, p_step text) returns boolean language sql stable
 function _submission(p_task uuid, p_step text) returns effect language sql stable
 function _submission_stands(p_task uuid, p_step text) returns boolean language sql stable
 function _tick(p_task uuid, p_now timestamp with time zone, p_actor text) returns integer language plpgsql volatile
+function _time(p timestamp with time zone, p_path text) returns timestamp with time zone language plpgsql volatile
 function _unhurried() returns void language sql volatile
+function _utf16(p text) returns bytea language sql immutable
 function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
 function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile
@@ -645,9 +661,11 @@ function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_v
 function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function enqueue(type text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, deadline_at timestamp with time zone DEFAULT NULL::timestamp with time zone, again_of uuid DEFAULT NULL::uuid, priority integer DEFAULT NULL::integer, fairness_key text DEFAULT NULL::text, fairness_weight double precision DEFAULT NULL::double precision, version integer DEFAULT NULL::integer, id uuid DEFAULT NULL::uuid, by text DEFAULT NULL::text) returns enqueued language plpgsql volatile
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
 function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile
+function natural_key(subject text, action text, resource_version text) returns text language sql immutable
 function notification_body(p_id uuid, p_body text) returns jsonb language sql volatile
 function notification_failed(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function notification_find(p_after_ms bigint, p_window_ms bigint, p_limit integer) returns integer language plpgsql volatile

@@ -81,6 +81,15 @@ describe("Temporal's own page", () => {
     for (const own of scheduled) expect([0, 2, undefined]).toContain(own?.priorityKey ?? undefined);
   });
 
+  scenes.test('an input from SQL is read by the type\'s schema: defaults are filled in; one that does not fit ends dead after one attempt', async () => {
+    const enqueued = async (input: object): Promise<string> => (await stage.ledger.query<{ id: string }>("select (throughline.enqueue('plain', $1)).id", [JSON.stringify(input)]))[0]?.id ?? '';
+    const [good, bad] = await Promise.all([enqueued({ failures: 1 }), enqueued({ n: 'many' })]);
+    expect((await stage.rested(good)).task.status).toBe('succeeded');
+    const record = await stage.rested(bad);
+    expect(stepOf(record, 'work')).toMatchObject({ state: 'dead', reason: 'not_retryable', attempt: 1, charged: 1, error: { category: 'invalid_input', code: 'INPUT_INVALID' } });
+    expect(record.touches).toEqual([]);
+  });
+
   scenes.test('says Failed of a task that is dead, with the reason as the type', async () => {
     const task = await stage.start(stage.tasks.plain, { hopeless: 1 });
     await stage.rested(task);
