@@ -31,8 +31,8 @@ export interface Config {
   readonly temporalConnection: TemporalConnection;
   /** `THROUGHLINE_TASK_QUEUE`: the Temporal task queue that workers poll and drivers run on. */
   readonly taskQueue: string;
-  /** `THROUGHLINE_ARTIFACT_DIR`: absolute folder of the local artifact store. */
-  readonly artifactDir: string;
+  /** `THROUGHLINE_ARTIFACTS`, else the folder `THROUGHLINE_ARTIFACT_DIR`: an absolute folder, file:///folder or s3://bucket/prefix. */
+  readonly artifacts: string;
   /** `THROUGHLINE_WEBHOOK_ALLOW`: addresses and ranges, set apart by commas, that webhooks may call although they are not public. */
   readonly webhookAllow: readonly string[];
   /** `THROUGHLINE_LOG_LEVEL`. */
@@ -55,6 +55,7 @@ const Environment = z.object({
     .string()
     .regex(/^[^\s\p{Cc}]{1,200}$/u, 'must be 1 to 200 characters without blanks')
     .default('throughline'),
+  THROUGHLINE_ARTIFACTS: z.string().max(4096).regex(/^(file:\/\/\/|s3:\/\/)/, 'must be file:///folder or s3://bucket/prefix').optional(),
   THROUGHLINE_ARTIFACT_DIR: z.string().max(4096, 'must be a path of at most 4096 characters').default('.throughline/artifacts'),
   THROUGHLINE_WEBHOOK_ALLOW: z
     .string()
@@ -84,7 +85,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, options: { read
     databaseUrl: read.THROUGHLINE_DATABASE_URL ?? read.DATABASE_URL,
     ...temporalOf(env, options.temporalProfile ?? true),
     taskQueue: read.THROUGHLINE_TASK_QUEUE,
-    artifactDir: resolve(read.THROUGHLINE_ARTIFACT_DIR),
+    artifacts: read.THROUGHLINE_ARTIFACTS ?? resolve(read.THROUGHLINE_ARTIFACT_DIR),
     webhookAllow: read.THROUGHLINE_WEBHOOK_ALLOW,
     logLevel: read.THROUGHLINE_LOG_LEVEL,
     lang: read.THROUGHLINE_LANG,

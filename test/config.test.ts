@@ -23,7 +23,7 @@ describe('the configuration', () => {
       temporalNamespace: 'default',
       temporalConnection: {},
       taskQueue: 'throughline',
-      artifactDir: resolve('.throughline/artifacts'),
+      artifacts: resolve('.throughline/artifacts'),
       webhookAllow: [],
       logLevel: 'info',
       lang: 'en',

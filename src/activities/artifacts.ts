@@ -18,12 +18,14 @@ export interface ArtifactStore {
    * and may be stored any number of times, also at once. Don't change them until it resolves.
    * `mediaType` is for stores that serve what they hold; the ledger keeps it beside the uri.
    *
-   * Errors: RESULT_TOO_LARGE with the limit; ARTIFACT_UNREADABLE if the store can't be written.
+   * Errors: RESULT_TOO_LARGE with the limit; ARTIFACT_UNREADABLE if it can't be written at present (full, away);
+   * ARTIFACT_STORE_DENIED or ARTIFACT_STORE_MISSING if it can't until somebody repairs it. Nothing is left half written.
    */
   put(artifact: { readonly bytes: Uint8Array; readonly mediaType: string }): Promise<StoredArtifact>;
   /**
    * The bytes, compared with the digest in the uri. Errors: ARTIFACT_UNKNOWN if the store doesn't hold
-   * it or the uri is none of its own; ARTIFACT_UNREADABLE if it can't be read or is damaged.
+   * it or the uri is none of its own; ARTIFACT_UNREADABLE if it can't be read or is damaged;
+   * ARTIFACT_STORE_DENIED, ARTIFACT_STORE_MISSING: nothing is known of the artifact then.
    */
   get(uri: string): Promise<Uint8Array>;
   /** Whether it is there, and its size; reads no content. Errors: as `get`, except for damage of equal size. */
@@ -31,6 +33,28 @@ export interface ArtifactStore {
 }
 
 const URI = /^cas:sha256:([0-9a-f]{64})$/;
+
+/** The digest in a uri. Only hex digits ever become part of a path or a key. Throws ARTIFACT_UNKNOWN. */
+export function digestIn(uri: string): string {
+  const sha256 = URI.exec(uri)?.[1];
+  if (sha256 === undefined) throw new ThroughlineError('ARTIFACT_UNKNOWN', { message: 'The uri is none of this store: it must be cas:sha256: and 64 hex digits.' });
+  return sha256;
+}
+
+/** The uri of a content. Throws RESULT_TOO_LARGE. */
+export function identify(bytes: Uint8Array, bytesMax: number): StoredArtifact {
+  if (bytes.byteLength > bytesMax) throw new ThroughlineError('RESULT_TOO_LARGE', { message: `The artifact has ${bytes.byteLength} bytes.`, limit: `${bytesMax} bytes` });
+  const sha256 = sha256Of(bytes);
+  return { uri: `cas:sha256:${sha256}`, sha256, bytes: bytes.byteLength };
+}
+
+/** What was read, if it is what the uri names. Throws ARTIFACT_UNREADABLE. */
+export function verified(bytes: Uint8Array, uri: string): Uint8Array {
+  const found = sha256Of(bytes);
+  if (found !== digestIn(uri)) throw unreadable('The artifact is damaged: its bytes do not have the digest of its uri.', { uri, found, bytes: bytes.byteLength });
+  return bytes;
+}
+
 /** What a crashed process left behind is removed this much later, when nobody can still be writing it. */
 const LEFTOVER_MS = 24 * 3_600_000;
 
@@ -75,29 +99,29 @@ class LocalArtifactStore implements ArtifactStore {
 
   /** Only hex digits ever become part of a path, so no uri leads out of the folder. */
   #locate(uri: string): { readonly sha256: string; readonly path: string } {
-    const sha256 = URI.exec(uri)?.[1];
-    if (sha256 === undefined) throw new ThroughlineError('ARTIFACT_UNKNOWN', { message: 'The uri is none of this store: it must be cas:sha256: and 64 hex digits.' });
+    const sha256 = digestIn(uri);
     return { sha256, path: join(this.#root, 'sha256', sha256.slice(0, 2), sha256.slice(2)) };
   }
 
-  #failed(error: unknown, uri: string): ThroughlineError {
+  async #failed(error: unknown, uri: string, message: string): Promise<ThroughlineError> {
     if (error instanceof ThroughlineError) return error;
-    if (codeOf(error) === 'ENOENT') return new ThroughlineError('ARTIFACT_UNKNOWN', { facts: { uri } });
-    return unreadable('The artifact store could not be read.', { uri, node_code: codeOf(error) }, error);
+    const [code, facts] = [codeOf(error), { uri, node_code: codeOf(error) }];
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return new ThroughlineError('ARTIFACT_STORE_DENIED', { facts, cause: error });
+    if (code === 'ENOTDIR') return new ThroughlineError('ARTIFACT_STORE_MISSING', { facts, cause: error });
+    if (code !== 'ENOENT') return unreadable(message, facts, error);
+    // A volume that is not mounted would make everything look deleted.
+    const isThere = await stat(join(this.#root, 'sha256')).then((found) => found.isDirectory(), () => false);
+    return isThere ? new ThroughlineError('ARTIFACT_UNKNOWN', { facts: { uri } }) : new ThroughlineError('ARTIFACT_STORE_MISSING', { facts, cause: error });
   }
 
   async put({ bytes }: { readonly bytes: Uint8Array; readonly mediaType: string }): Promise<StoredArtifact> {
-    if (bytes.byteLength > this.#limit) {
-      throw new ThroughlineError('RESULT_TOO_LARGE', { message: `The artifact has ${bytes.byteLength} bytes.`, limit: `${this.#limit} bytes` });
-    }
-    const sha256 = sha256Of(bytes);
-    const uri = `cas:sha256:${sha256}`;
+    const stored = identify(bytes, this.#limit);
     try {
-      await this.#write(bytes, this.#locate(uri).path);
+      await this.#write(bytes, this.#locate(stored.uri).path);
     } catch (error) {
-      throw unreadable('The artifact store could not be written.', { uri, node_code: codeOf(error) }, error);
+      throw await this.#failed(error, stored.uri, 'The artifact store could not be written.');
     }
-    return { uri, sha256, bytes: bytes.byteLength };
+    return stored;
   }
 
   /** Written even if it seems to be there: what is there may be damaged, or not durable yet. */
@@ -135,14 +159,11 @@ class LocalArtifactStore implements ArtifactStore {
   }
 
   async get(uri: string): Promise<Uint8Array> {
-    const { sha256, path } = this.#locate(uri);
+    const { path } = this.#locate(uri);
     try {
-      const bytes = await readFile(path);
-      const found = sha256Of(bytes);
-      if (found !== sha256) throw unreadable('The artifact is damaged: its bytes do not have the digest of its uri.', { uri, found, bytes: bytes.byteLength });
-      return bytes;
+      return verified(await readFile(path), uri);
     } catch (error) {
-      throw this.#failed(error, uri);
+      throw await this.#failed(error, uri, 'The artifact store could not be read.');
     }
   }
 
@@ -153,7 +174,7 @@ class LocalArtifactStore implements ArtifactStore {
       if (!found.isFile()) throw unreadable('The artifact is damaged: it is no file.', { uri });
       return { uri, sha256, bytes: found.size };
     } catch (error) {
-      throw this.#failed(error, uri);
+      throw await this.#failed(error, uri, 'The artifact store could not be read.');
     }
   }
 }

@@ -24,6 +24,7 @@ Environment:
   TEMPORAL_ADDRESS         host:port of Temporal; for worker and explain
   TEMPORAL_NAMESPACE       default: default
   THROUGHLINE_TASK_QUEUE   queue of workers and drivers; default: throughline
+  THROUGHLINE_ARTIFACTS    s3://bucket/prefix?endpoint=... or file:///folder
   THROUGHLINE_ARTIFACT_DIR folder of the local artifact store; default: .throughline/artifacts
   THROUGHLINE_WEBHOOK_ALLOW  addresses and ranges that webhooks may call although they are not public
   THROUGHLINE_LOG_LEVEL    silent, fatal, error, warn, info, debug, trace; default: info

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { createActivities, definitionKey } from '../activities/index.ts';
-import { localArtifactStore } from '../activities/artifacts.ts';
+import { openArtifactStore } from '../activities/artifact-place.ts';
 import type { ArtifactStore } from '../activities/artifacts.ts';
 import type { TemporalConnection } from '../config.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
@@ -45,7 +45,7 @@ export interface WorkerOptions {
   readonly temporalConnection?: TemporalConnection;
   readonly taskQueue?: string;
   readonly tasks: readonly AnyTaskDefinition[];
-  /** A store, or the folder of a local one. */
+  /** A store, or its place: a folder, or `s3://bucket/prefix?endpoint=…`; see docs/artifacts.md. */
   readonly artifacts: ArtifactStore | string;
   readonly log?: Logger;
   /** Attempts at once. Default 50. */
@@ -123,7 +123,7 @@ export class TaskWorker {
       const client = new Client({ connection, namespace, ...traced?.client });
       const shutdown = new AbortController();
       const definitions = new Map(options.tasks.map((task) => [definitionKey(task.type, task.version), task]));
-      const artifacts = typeof options.artifacts === 'string' ? localArtifactStore(options.artifacts) : options.artifacts;
+      const artifacts = typeof options.artifacts === 'string' ? await openArtifactStore(options.artifacts) : options.artifacts;
       const shutdownGraceMs = options.shutdownGraceMs ?? 5_000;
       const activities = createActivities({
         door, offers: (type, version) => reader.offers(type, version), artifacts, definitions, holder, log, shutdown: shutdown.signal, shutdownGraceMs,

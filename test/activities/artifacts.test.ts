@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -90,10 +91,10 @@ describe('an artifact', () => {
 });
 
 describe('what is not there', () => {
-  test('is unknown, also before the first one was stored', async () => {
+  test('is unknown; where the folder is not there nothing is known of it', async () => {
     const uri = `cas:sha256:${'0'.repeat(64)}`;
-    expect((await refusal(store.get(uri))).code).toBe('ARTIFACT_UNKNOWN');
-    expect((await refusal(store.stat(uri))).code).toBe('ARTIFACT_UNKNOWN');
+    expect((await refusal(store.get(uri))).code).toBe('ARTIFACT_STORE_MISSING');
+    expect((await refusal(store.stat(uri))).code).toBe('ARTIFACT_STORE_MISSING');
     await put('x');
     expect(await refusal(store.get(uri))).toMatchObject({ code: 'ARTIFACT_UNKNOWN', status: 404, detail: { facts: { uri } } });
   });
@@ -122,8 +123,23 @@ describe('a store in trouble', () => {
   test('that cannot be written says so with a code and leaves no draft', async () => {
     await mkdir(dirname(folder), { recursive: true });
     await writeFile(folder, 'a file where the folder should be');
-    expect((await refusal(put('x'))).code).toBe('ARTIFACT_UNREADABLE');
+    expect((await refusal(put('x'))).code).toBe('ARTIFACT_STORE_MISSING');
     expect(await readFile(folder, 'utf8')).toBe('a file where the folder should be');
+  });
+
+  // Only root may make a disk that is soon full.
+  (process.getuid?.() !== 0 || process.platform !== 'linux' ? test.skip : test)('that is full says so as something that passes, and leaves nothing half written', async () => {
+    await mkdir(folder, { recursive: true });
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status !== 0) return;
+    try {
+      const { uri } = await put('fits');
+      const error = await refusal(store.put({ bytes: new Uint8Array(200_000), mediaType: 'application/octet-stream' }));
+      expect(error).toMatchObject({ code: 'ARTIFACT_UNREADABLE', detail: { facts: { node_code: 'ENOSPC' } } });
+      expect(await files()).toHaveLength(1);
+      expect(new TextDecoder().decode(await store.get(uri))).toBe('fits');
+    } finally {
+      spawnSync('umount', [folder]);
+    }
   });
 
   test('whose rename fails leaves no draft', async () => {
@@ -136,10 +152,10 @@ describe('a store in trouble', () => {
   });
 
   // Root reads everything.
-  (process.getuid?.() === 0 ? test.skip : test)('that may not be read is unreadable, not unknown', async () => {
+  (process.getuid?.() === 0 ? test.skip : test)('that may not be read says so, and is not unknown', async () => {
     const { uri } = await put('x');
     await chmod(await theFile(), 0);
-    expect((await refusal(store.get(uri))).code).toBe('ARTIFACT_UNREADABLE');
+    expect((await refusal(store.get(uri))).code).toBe('ARTIFACT_STORE_DENIED');
   });
 
   test('removes drafts that a crash left behind, but none that somebody may still be writing', async () => {

@@ -61,7 +61,7 @@ export const workerCommand = () =>
       const stop = nextStopSignal();
       const { createLogger, TaskWorker } = await import('../../worker/index.ts');
       const log = createLogger(config.logLevel);
-      const { temporalAddress = TEMPORAL_ADDRESS_DEFAULT, temporalNamespace, temporalConnection, taskQueue, artifactDir: artifacts, webhookAllow } = config;
+      const { temporalAddress = TEMPORAL_ADDRESS_DEFAULT, temporalNamespace, temporalConnection, taskQueue, artifacts, webhookAllow } = config;
       const ends: (() => Promise<void>)[] = [];
       try {
         const tracing = await startTracing({ service: 'throughline-worker', warn: (message) => { log.warn({ message }, 'OpenTelemetry'); } });
