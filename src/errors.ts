@@ -60,6 +60,7 @@ export const ERRORS = {
   RESULT_INVALID: entry(422, 4, 'The result does not fit its schema.'),
   ARTIFACT_UNKNOWN: entry(404, 3, 'The artifact is not in the store.'),
   ARTIFACT_UNREADABLE: entry(503, 5, 'The artifact store could not be read.'),
+  ARTIFACT_DAMAGED: entry(500, 4, 'The artifact is damaged: its bytes are not the ones that were stored.'),
   ARTIFACT_STORE_DENIED: entry(503, 5, 'The artifact store may not be used: permission or credentials are missing.'),
   ARTIFACT_STORE_MISSING: entry(503, 5, 'The artifact store is not there: its folder or bucket is missing.'),
   ADDRESS_REFUSED: entry(403, 4, 'The address is not one that may be called: it is private, local or reserved.'),

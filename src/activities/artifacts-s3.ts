@@ -122,7 +122,7 @@ class S3ArtifactStore implements ArtifactStore {
     const sha256 = digestIn(uri);
     try {
       const { Body, ContentLength } = await this.#client.send(new this.#sdk.GetObjectCommand(this.#at(sha256)));
-      if (Body === undefined || (ContentLength ?? 0) > this.#limit) throw new ThroughlineError('ARTIFACT_UNREADABLE', { message: 'The artifact is damaged: it is larger than any that was stored.', facts: { uri, bytes: ContentLength }, limit: this.#limit });
+      if (Body === undefined || (ContentLength ?? 0) > this.#limit) throw new ThroughlineError('ARTIFACT_DAMAGED', { message: 'The artifact is damaged: it is larger than any that was stored.', facts: { uri, bytes: ContentLength }, limit: this.#limit });
       return verified(await Body.transformToByteArray(), uri);
     } catch (error) {
       throw this.#failed(error, uri, 'The artifact store could not be read.');

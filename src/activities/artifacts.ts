@@ -24,7 +24,7 @@ export interface ArtifactStore {
   put(artifact: { readonly bytes: Uint8Array; readonly mediaType: string }): Promise<StoredArtifact>;
   /**
    * The bytes, compared with the digest in the uri. Errors: ARTIFACT_UNKNOWN if the store doesn't hold
-   * it or the uri is none of its own; ARTIFACT_UNREADABLE if it can't be read or is damaged;
+   * it or the uri is none of its own; ARTIFACT_DAMAGED if it is not what was stored; ARTIFACT_UNREADABLE if it can't be read at present;
    * ARTIFACT_STORE_DENIED, ARTIFACT_STORE_MISSING: nothing is known of the artifact then.
    */
   get(uri: string): Promise<Uint8Array>;
@@ -48,10 +48,10 @@ export function identify(bytes: Uint8Array, bytesMax: number): StoredArtifact {
   return { uri: `cas:sha256:${sha256}`, sha256, bytes: bytes.byteLength };
 }
 
-/** What was read, if it is what the uri names. Throws ARTIFACT_UNREADABLE. */
+/** What was read, if it is what the uri names. Throws ARTIFACT_DAMAGED. */
 export function verified(bytes: Uint8Array, uri: string): Uint8Array {
   const found = sha256Of(bytes);
-  if (found !== digestIn(uri)) throw unreadable('The artifact is damaged: its bytes do not have the digest of its uri.', { uri, found, bytes: bytes.byteLength });
+  if (found !== digestIn(uri)) throw new ThroughlineError('ARTIFACT_DAMAGED', { facts: { uri, found, bytes: bytes.byteLength } });
   return bytes;
 }
 
@@ -171,7 +171,7 @@ class LocalArtifactStore implements ArtifactStore {
     const { sha256, path } = this.#locate(uri);
     try {
       const found = await stat(path);
-      if (!found.isFile()) throw unreadable('The artifact is damaged: it is no file.', { uri });
+      if (!found.isFile()) throw new ThroughlineError('ARTIFACT_DAMAGED', { message: 'The artifact is damaged: it is no file.', facts: { uri } });
       return { uri, sha256, bytes: found.size };
     } catch (error) {
       throw await this.#failed(error, uri, 'The artifact store could not be read.');

@@ -7,6 +7,7 @@ import { ThroughlineError } from '../errors.ts';
 import type { AcceptRow, CheckClaimed, CheckResultAnswer, ProbeRow, Stored } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 import type { PlanProof } from '../state/index.ts';
+import type { ArtifactStore } from './artifacts.ts';
 import { CLAIM_PATIENCE_MS, definitionKey, noHandler, RECORD_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
 import { failureRow } from './failure.ts';
@@ -69,7 +70,7 @@ async function accept(deps: ActivityDeps, input: StepInput, handlers: HandlerSet
   try {
     switch (claimed.proof.kind) {
       case 'artifacts':
-        return await readArtifacts(deps, claimed, claimed.proof);
+        return await abortable(readArtifacts(deps, claimed, claimed.proof), signal);
       case 'read_back':
         return await readBack(deps, input, handlers as RunHandlers, claimed, signal);
       case 'record':
@@ -107,17 +108,35 @@ async function readBack(deps: ActivityDeps, input: StepInput, handlers: RunHandl
   };
 }
 
-/** Reads every artifact back from where it lives; its digest says whether it is the one that this step recorded. */
+/** What the store holds of an artifact. Damage is said only of what was read twice: the way may have been at fault. */
+async function readBytes(store: ArtifactStore, uri: string): Promise<Uint8Array | 'gone' | 'damaged'> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await store.get(uri);
+    } catch (error) {
+      const code = error instanceof ThroughlineError ? error.code : null;
+      if (code === 'ARTIFACT_UNKNOWN') return 'gone';
+      if (code !== 'ARTIFACT_DAMAGED') throw error;
+      if (look === 2) return 'damaged';
+    }
+  }
+}
+
+/** Without case and blanks; parameters count only where the proof names some. */
+function isOfType(mediaType: string, wanted: string): boolean {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/\s/g, '');
+  return plain(wanted) === plain(wanted.includes(';') ? mediaType : (mediaType.split(';')[0] ?? ''));
+}
+
+/** Reads every artifact back from where it lives; digest and size say whether it is the one that this step recorded. */
 async function readArtifacts(deps: ActivityDeps, claimed: CheckClaimed, proof: Extract<PlanProof, { kind: 'artifacts' }>): Promise<Finding> {
   const read: { name: string; found: boolean; ours: boolean; bytes: number; fits: boolean }[] = [];
   for (const artifact of claimed.artifacts) {
-    const bytes = await deps.artifacts.get(artifact.uri).catch((error: unknown) => {
-      if (error instanceof ThroughlineError && error.code === 'ARTIFACT_UNKNOWN') return null;
-      throw error;
-    });
-    const ours = bytes !== null && createHash('sha256').update(bytes).digest('hex') === artifact.sha256;
-    const fits = bytes !== null && bytes.byteLength >= proof.bytes_min && (proof.media_types.length === 0 || proof.media_types.includes(artifact.mediaType));
-    read.push({ name: artifact.name, found: bytes !== null, ours, bytes: bytes?.byteLength ?? 0, fits });
+    const bytes = await readBytes(deps.artifacts, artifact.uri);
+    const held = typeof bytes === 'string' ? null : bytes;
+    const ours = held !== null && held.byteLength === artifact.bytes && createHash('sha256').update(held).digest('hex') === artifact.sha256;
+    const fits = ours && held.byteLength >= proof.bytes_min && (proof.media_types.length === 0 || proof.media_types.some((wanted) => isOfType(artifact.mediaType, wanted)));
+    read.push({ name: artifact.name, found: bytes !== 'gone', ours, bytes: held?.byteLength ?? 0, fits });
   }
   return {
     found: read.length > 0 && read.every(({ found }) => found),

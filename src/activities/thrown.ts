@@ -44,6 +44,7 @@ const OWN: Readonly<Partial<Record<string, Category>>> = {
   RESULT_TOO_LARGE: 'result_too_large',
   ARTIFACT_UNKNOWN: 'resource_gone',
   ARTIFACT_UNREADABLE: 'unavailable',
+  ARTIFACT_DAMAGED: 'artifact_invalid',
   ARTIFACT_STORE_DENIED: 'authorization_revoked',
   ARTIFACT_STORE_MISSING: 'resource_gone',
   LEDGER_UNAVAILABLE: 'unavailable',

@@ -63,9 +63,9 @@ describe('on a real server', () => {
   real('what was damaged is never given out; storing it again mends what differs in size', async () => {
     const { uri, sha256 } = await put('precious');
     await overwrite(sha256, 'PRECIOUS');
-    expect(await codeOf(store.get(uri))).toBe('ARTIFACT_UNREADABLE');
+    expect(await codeOf(store.get(uri))).toBe('ARTIFACT_DAMAGED');
     await overwrite(sha256, 'pre');
-    expect(await codeOf(store.get(uri))).toBe('ARTIFACT_UNREADABLE');
+    expect(await codeOf(store.get(uri))).toBe('ARTIFACT_DAMAGED');
     await put('precious');
     expect(new TextDecoder().decode(await store.get(uri))).toBe('precious');
   });
@@ -84,7 +84,7 @@ describe('on a real server', () => {
     const small = await s3ArtifactStore({ bucket: 'proofs', prefix: 'tasks/made', endpoint: server?.endpoint ?? '' }, { bytesMax: 4 });
     expect(await codeOf(small.put({ bytes: bytesOf('12345'), mediaType: 'text/plain' }))).toBe('RESULT_TOO_LARGE');
     expect(await keys()).toEqual(before);
-    expect(await codeOf(small.get((await put('larger')).uri))).toBe('ARTIFACT_UNREADABLE');
+    expect(await codeOf(small.get((await put('larger')).uri))).toBe('ARTIFACT_DAMAGED');
   });
 });
 

@@ -74,7 +74,7 @@ describe('an artifact', () => {
     for (const damage of ['precioux', 'prec', '', 'precious and more']) {
       await writeFile(file, damage);
       const error = await refusal(store.get(uri));
-      expect(error).toMatchObject({ code: 'ARTIFACT_UNREADABLE', detail: { facts: { uri } } });
+      expect(error).toMatchObject({ code: 'ARTIFACT_DAMAGED', detail: { facts: { uri } } });
     }
     await put('precious');
     expect(new TextDecoder().decode(await store.get(uri))).toBe('precious');
@@ -148,7 +148,7 @@ describe('a store in trouble', () => {
     expect((await refusal(put('x'))).code).toBe('ARTIFACT_UNREADABLE');
     expect(await files()).toEqual([]);
     expect((await refusal(store.get(`cas:sha256:${sha}`))).code).toBe('ARTIFACT_UNREADABLE');
-    expect((await refusal(store.stat(`cas:sha256:${sha}`))).code).toBe('ARTIFACT_UNREADABLE');
+    expect((await refusal(store.stat(`cas:sha256:${sha}`))).code).toBe('ARTIFACT_DAMAGED');
   });
 
   // Root reads everything.

@@ -72,6 +72,11 @@ export class Tale {
     return new Tale(ledger, task, plan.steps.at(-1)?.name ?? '');
   }
 
+  /** A task that is there already. */
+  static told(ledger: Ledger, task: string, step: string): Tale {
+    return new Tale(ledger, task, step);
+  }
+
   /** The same task, told about another step. */
   about(step: string): Tale {
     return new Tale(this.ledger, this.task, step);
