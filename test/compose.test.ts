@@ -5,10 +5,16 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { parse } from 'yaml';
+import { createProgram } from '../src/cli/program.ts';
+import { readConfig } from '../src/config.ts';
 import { SEARCH_ATTRIBUTES } from '../src/dev/search-attributes.ts';
 
 interface Service {
   readonly image: string;
+  readonly build?: string;
+  readonly deploy?: { readonly replicas?: number };
+  readonly profiles?: readonly string[];
+  readonly stop_grace_period?: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
@@ -25,7 +31,7 @@ interface Compose {
 }
 
 const text = readFileSync('docker-compose.yml', 'utf8');
-const compose = parse(text) as Compose;
+const compose = parse(text, { merge: true }) as Compose;
 const services = Object.entries(compose.services);
 
 /** True if the compose schema accepts it; the errors otherwise. */
@@ -83,6 +89,31 @@ describe('docker-compose.yml', () => {
   test('registers the search attributes that the workers set', () => {
     const script = compose.configs['temporal-namespace']?.content;
     for (const name of SEARCH_ATTRIBUTES) expect(script).toContain(name);
+  });
+
+  const own = services.filter(([, { build }]) => build !== undefined);
+
+  test('builds one image, of the version of this package', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(new Set(own.map(([, { image }]) => image))).toEqual(new Set([`throughline:${version}`]));
+  });
+
+  test('runs two workers after the schema, and gives them time to stop', () => {
+    const worker = compose.services['worker'];
+    expect(worker).toMatchObject({ deploy: { replicas: 2 }, depends_on: { migrate: { condition: 'service_completed_successfully' } } });
+    const grace = Number(/"--grace","(\d+)s"/.exec(JSON.stringify(worker?.command))?.[1]);
+    expect(Number.parseInt(worker?.stop_grace_period ?? '0', 10)).toBeGreaterThan(grace + 10);
+  });
+
+  test.each(own)('%s is a command line and an environment that this program reads', (_, { command = [], environment = {} }) => {
+    const [name, ...args] = command;
+    const known = createProgram().commands.find((one) => one.name() === name);
+    const options = known?.options.map(({ long }) => long) ?? [];
+    expect(known).toBeDefined();
+    for (const arg of args.filter((one) => one.startsWith('--'))) expect(options).toContain(arg);
+    // As compose fills them in where nothing is set.
+    const filled = Object.fromEntries(Object.entries(environment).map(([variable, value]) => [variable, value.replace(/\$\{\w+:-([^}]*)\}/g, '$1')]));
+    expect(readConfig(filled, { temporalProfile: false })).toMatchObject({ temporalAddress: 'temporal:7233', databaseUrl: expect.stringContaining('@postgres:5432/') });
   });
 
   const scripts = services.flatMap(([, { configs = [] }]) => configs.filter(({ target }) => target.endsWith('.sh')).map(({ source }) => source));
