@@ -1,6 +1,6 @@
 /** The image can't be built everywhere; that its recipe is sound, and that what it copies is enough to run, is checked here. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { DockerfileParser, type Copy, type From, type JSONInstruction } from 'dockerfile-ast';
+import { Copy, DockerfileParser, From, JSONInstruction } from 'dockerfile-ast';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,13 +15,13 @@ const file = DockerfileParser.parse(readFileSync('Dockerfile', 'utf8'));
 const instructions = file.getInstructions();
 const stages: { readonly from: From; readonly name: string; readonly lines: typeof instructions }[] = [];
 for (const instruction of instructions) {
-  if (instruction.getKeyword() === 'FROM') stages.push({ from: instruction as From, name: (instruction as From).getBuildStage() ?? '', lines: [] });
+  if (instruction instanceof From) stages.push({ from: instruction, name: instruction.getBuildStage() ?? '', lines: [] });
   else stages.at(-1)?.lines.push(instruction);
 }
 const copies = (lines: typeof instructions): { readonly stage: string | null; readonly sources: readonly string[]; readonly to: string }[] =>
-  lines.filter((line) => line.getKeyword() === 'COPY').map((line) => {
+  lines.filter((line) => line instanceof Copy).map((line) => {
     const words = line.getArguments().map((argument) => argument.getValue());
-    return { stage: (line as Copy).getFromFlag()?.getValue() ?? null, sources: words.slice(0, -1), to: words.at(-1) ?? '' };
+    return { stage: line.getFromFlag()?.getValue() ?? null, sources: words.slice(0, -1), to: words.at(-1) ?? '' };
   });
 const last = stages.at(-1);
 
@@ -47,7 +47,8 @@ describe('the Dockerfile', () => {
   test('runs as nobody special, without a shell between, with a health check; installs from the lock alone', () => {
     const words = (keyword: string): string[] => (last?.lines.filter((line) => line.getKeyword() === keyword) ?? []).map((line) => line.getArgumentsContent() ?? '');
     expect(words('USER')).toEqual(['node']);
-    expect((last?.lines.find((line) => line.getKeyword() === 'ENTRYPOINT') as JSONInstruction | undefined)?.getOpeningBracket()).not.toBeNull();
+    const entry = last?.lines.find((line) => line.getKeyword() === 'ENTRYPOINT');
+    expect(entry instanceof JSONInstruction && entry.getOpeningBracket() !== null).toBe(true);
     expect(words('HEALTHCHECK')).toHaveLength(1);
     for (const line of instructions.filter((one) => one.getKeyword() === 'RUN')) expect(line.getArgumentsContent()).not.toMatch(/npm (install|i)\b/);
     expect(readFileSync('Dockerfile', 'utf8')).toContain('npm ci --omit=dev');
