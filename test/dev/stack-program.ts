@@ -7,6 +7,8 @@ const [dataDir = '', cacheDir = '', temporal = 'with'] = process.argv.slice(2);
 const say = (what: unknown): void => {
   process.stdout.write(`${JSON.stringify(what)}\n`);
 };
+// Heard before anything is said: whoever reads the line may send the signal at once.
+const stop = nextStopSignal();
 const logged: string[] = [];
 const options = {
   dataDir,
@@ -19,10 +21,10 @@ const options = {
 try {
   const stack = temporal === 'with' ? await startStack(options) : await startStack({ ...options, temporal: false });
   say({ ...stack, logged });
-  await nextStopSignal();
+  await stop;
   await stack.stop();
   say({ stopped: true });
 } catch (error) {
   say(error instanceof ThroughlineError ? error : { code: String(error) });
-  process.exitCode = 1;
+  process.exit(1);
 }
