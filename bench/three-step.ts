@@ -4,14 +4,20 @@ import { defineTask } from '../src/index.ts';
 const result = z.object({ n: z.number() });
 const proof = { record: ['/n'] } as const;
 
-/** The same three steps without effects: what remains is what the ledger costs. */
-export const threeStep = defineTask({
-  type: 'bench-three-step',
-  version: 1,
-  input: z.object({ n: z.number() }),
-  steps: (flow) =>
-    flow
-      .step('one', { result, proof, run: ({ input }) => Promise.resolve({ n: input.n + 1 }) })
-      .step('two', { needs: ['one'], result, proof, run: ({ results }) => Promise.resolve({ n: results.one.n + 1 }) })
-      .step('three', { needs: ['two'], result, proof, run: ({ results }) => Promise.resolve({ n: results.two.n + 1 }) }),
-});
+/** The plain workflow's three steps, without effects: what remains is what the ledger costs. */
+const threeSteps = (type: string, timeout: '10m' | '1s') =>
+  defineTask({
+    type,
+    version: 1,
+    input: z.object({ n: z.number() }),
+    steps: (flow) =>
+      flow
+        .step('one', { timeout, result, proof, run: ({ input }) => Promise.resolve({ n: input.n + 1 }) })
+        .step('two', { timeout, needs: ['one'], result, proof, run: ({ results }) => Promise.resolve({ n: results.one.n + 1 }) })
+        .step('three', { timeout, needs: ['two'], result, proof, run: ({ results }) => Promise.resolve({ n: results.two.n + 1 }) }),
+  });
+
+/** Each attempt is an activity of its own. */
+export const threeStep = threeSteps('bench-three-step', '10m');
+/** Declared to take a second at most: each attempt runs beside the driver. */
+export const threeQuick = threeSteps('bench-three-quick', '1s');

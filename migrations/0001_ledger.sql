@@ -159,6 +159,7 @@ create table step (
   has_receipt boolean not null,
   inbox boolean not null,
   has_probe boolean not null,
+  quick boolean not null,                      -- short, harmless to repeat and asks nothing of the outside: may run beside the driver
   checks_max integer not null check (checks_max >= 1),
   attempt integer not null default 0 check (attempt >= 0),    -- every claim
   charged integer not null default 0 check (charged >= 0),    -- claims that count

@@ -357,6 +357,7 @@ table step (
   has_receipt boolean not null
   inbox boolean not null
   has_probe boolean not null
+  quick boolean not null
   checks_max integer not null
   attempt integer default 0 not null
   charged integer default 0 not null
@@ -634,6 +635,7 @@ function _notify_review(p_task uuid, p_step text, p_now timestamp with time zone
 function _outcome(p jsonb, p_late boolean, p_now timestamp with time zone) returns effect language plpgsql volatile
 function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
 function _pointer_token(p text) returns text language plpgsql immutable
+function _quick(p_plan jsonb) returns boolean language sql immutable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable

@@ -3,7 +3,14 @@ import type { ParentStatus, RestState } from './states.ts';
 
 /** What a step needs next, and in how many milliseconds from the view's moment. */
 export type Next =
-  | { readonly do: 'attempt'; readonly in_ms: number; readonly timeout_ms: number; readonly lease_ms: number }
+  | {
+      readonly do: 'attempt';
+      readonly in_ms: number;
+      readonly timeout_ms: number;
+      readonly lease_ms: number;
+      /** May run beside the driver, as a local activity: short, harmless to repeat, asks nothing of the outside. */
+      readonly quick?: true;
+    }
   | { readonly do: 'check'; readonly in_ms: number; readonly check_no: number }
   /** Nothing but time: a lease, a receipt or a reminder runs out then. */
   | { readonly do: 'watch'; readonly in_ms: number };

@@ -1,5 +1,5 @@
 import { ActivityCancellationType } from '@temporalio/workflow';
-import type { ActivityOptions } from '@temporalio/workflow';
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import type { StepView } from '../state/view.ts';
 
 /** Only an unreachable ledger makes an activity throw something retryable. */
@@ -35,4 +35,12 @@ export function activityOptions(step: StepView, what: 'attempt' | 'check', anywh
     // Two leases: the ledger's sweeper acts at one.
     heartbeatTimeout: next.lease_ms * 2,
   };
+}
+
+/**
+ * A quick attempt runs in the workflow's own task: no queue, no heartbeat. The ledger's lease decides here, too; if the
+ * workflow's task is repeated, the attempt finds the step settled.
+ */
+export function quickOptions(next: Extract<StepView['next'], { do: 'attempt' }>, summary: string): LocalActivityOptions {
+  return { retry, startToCloseTimeout: next.timeout_ms + next.lease_ms * 2 + BACKSTOP_MS, cancellationType: ActivityCancellationType.ABANDON, summary };
 }

@@ -3,13 +3,13 @@
  * the ledger, so that any run can be replaced by another; here are only waiting, timers and fan-out.
  */
 import {
-  allHandlersFinished, ApplicationFailure, CancellationScope, CancelledFailure, condition, continueAsNew, isCancellation, log, proxyActivities, setCurrentDetails, setHandler,
+  allHandlersFinished, ApplicationFailure, CancellationScope, CancelledFailure, condition, continueAsNew, isCancellation, log, proxyActivities, proxyLocalActivities, setCurrentDetails, setHandler,
   setWorkflowOptions, upsertSearchAttributes, workflowInfo,
 } from '@temporalio/workflow';
 import type { TaskActivities } from '../activities/types.ts';
 import { LIMITS } from '../state/limits.ts';
 import type { StepView, View } from '../state/view.ts';
-import { activityOptions, ledgerActivityOptions } from './options.ts';
+import { activityOptions, ledgerActivityOptions, quickOptions } from './options.ts';
 import { cancelSignal, cancelUpdate, driveSignal, statusQuery } from './messages.ts';
 import { searchAttributeNames } from './names.ts';
 import type { TaskInput, TaskOutcome } from './messages.ts';
@@ -88,7 +88,10 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
 
   const start = (step: StepView, what: 'attempt' | 'check', key: string, current: View): void => {
     running.add(key);
-    const activities = proxyActivities<TaskActivities>(activityOptions(step, what, anywhere));
+    const { next } = step;
+    const options = activityOptions(step, what, anywhere);
+    const quick = what === 'attempt' && next?.do === 'attempt' && next.quick === true && !anywhere;
+    const activities = quick ? proxyLocalActivities<TaskActivities>(quickOptions(next, options.summary ?? step.name)) : proxyActivities<TaskActivities>(options);
     const work = { task: id, type: current.type, version: current.version, step: step.name };
     void (what === 'attempt' ? activities.attempt(work) : activities.check(work)).then(
       (answer) => {

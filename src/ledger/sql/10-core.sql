@@ -385,7 +385,7 @@ create or replace function throughline._view(p_task uuid, p_now timestamptz) ret
           -- A deadline that comes before the step may start decides first.
           when s.state = 'waiting' and t.deadline_at is not null or s.state = 'queued' and t.deadline_at < s.next_run_at
             then jsonb_build_object('do', 'watch', 'in_ms', greatest(0, throughline._ms(t.deadline_at - p_now)))
-          when s.state = 'queued' then jsonb_build_object('do', 'attempt', 'in_ms', greatest(0, throughline._ms(s.next_run_at - p_now)),
+          when s.state = 'queued' then jsonb_build_object('do', 'attempt', 'in_ms', greatest(0, throughline._ms(s.next_run_at - p_now)), 'quick', nullif(s.quick, false),
             'timeout_ms', (y.plan -> 'steps' -> s.ordinal ->> 'timeout_ms')::bigint, 'lease_ms', (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint)
           when s.state in ('leased', 'cancel_requested') then jsonb_build_object('do', 'watch', 'in_ms',
             greatest(0, throughline._ms(throughline._rescue_at(s.lease_expires_at, (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint) - p_now)))

@@ -16,6 +16,12 @@ begin
   return jsonb_build_object('registered', true);
 end $$;
 
+-- A step that takes a second at most, changes nothing outside and whose proof the ledger itself checks.
+create or replace function throughline._quick(p_plan jsonb) returns boolean language sql immutable as $$
+  select (p_plan ->> 'reentrant')::boolean and p_plan ->> 'kind' = 'run' and p_plan -> 'effects' = '[]' and p_plan -> 'receipt' = 'null'
+    and not (p_plan ->> 'probe')::boolean and p_plan -> 'proof' ->> 'kind' = 'record' and (p_plan ->> 'timeout_ms')::bigint <= 1000
+$$;
+
 -- Accepts a task: {type, version?, key?, id?, input, raw?, digest, digests, run_at? | delay_ms?, deadline_at?, again_of?, priority?,
 -- fairness_key?, fairness_weight?, trace_parent?, by}. Locks the repeated task first, then the key: every enqueue in this order.
 -- Two statements for the dedupe key: one statement with a union would give the loser of a race no id.
@@ -85,9 +91,9 @@ begin
     from planned order by ordinal
     returning id, step, to_state
   )
-  insert into throughline.step (task_id, name, ordinal, kind, state, seq, reason, since, needs, reentrant, attempts_max, has_receipt, inbox, has_probe, checks_max, next_run_at)
+  insert into throughline.step (task_id, name, ordinal, kind, state, seq, reason, since, needs, reentrant, attempts_max, has_receipt, inbox, has_probe, quick, checks_max, next_run_at)
   select v_id, l.name, l.ordinal, l.plan ->> 'kind', n.to_state, n.id, 'new_task', v_now, l.needs, (l.plan ->> 'reentrant')::boolean, (l.plan ->> 'attempts')::integer,
-    l.plan -> 'receipt' <> 'null', coalesce((l.plan -> 'receipt' ->> 'inbox')::boolean, false), (l.plan ->> 'probe')::boolean, (l.plan -> 'checks' ->> 'attempts')::integer, v_run_at
+    l.plan -> 'receipt' <> 'null', coalesce((l.plan -> 'receipt' ->> 'inbox')::boolean, false), (l.plan ->> 'probe')::boolean, throughline._quick(l.plan), (l.plan -> 'checks' ->> 'attempts')::integer, v_run_at
   from planned l join entry n on n.step = l.name;
   insert into throughline.timeline (task_id, kind, at, actor, from_state, to_state, reason, facts)
   values (v_id, 'parent', v_now, p ->> 'by', 'none', 'queued', 'new_task', jsonb_strip_nulls(jsonb_build_object('type', y.type, 'version', y.version, 'key', p ->> 'key',
