@@ -201,6 +201,20 @@ describe('a driver', () => {
     expect(await other.ended).toMatchObject({ code: 0 });
   });
 
+  scenes.test('runs quick steps without a queue, tries them again, and repeats none of them for a burst of wake-ups', async () => {
+    const task = await stage.start(stage.tasks.quick, { failures: 1 }, async (id) => {
+      void until('its run has begun', async () => (await statusOf(run(id)).catch(() => 'none')) !== 'none').then(() => Promise.all(Array.from({ length: 20 }, () => run(id).signal('drive').catch(() => undefined))));
+    });
+    const record = await stage.rested(task);
+    expect(record.task.status).toBe('succeeded');
+    expect(record.steps.map(({ name, attempt, charged }) => [name, attempt, charged])).toEqual([['work', 2, 2], ['after', 1, 1]]);
+    const attempts = ((await run(task).fetchHistory()).events ?? []).flatMap(({ activityTaskScheduledEventAttributes: a }) => (a?.activityType?.name === 'attempt' ? [a] : []));
+    expect(attempts).toEqual([]);
+    const stood = await stage.start(stage.tasks.quick, { stand: ['start'], deaf: true });
+    expect(stepOf(await stage.rested(stood))).toMatchObject({ state: 'succeeded', attempt: 2, charged: 2 });
+    expect((await stage.client.history(stood)).map(({ facts }) => (facts as { category?: string }).category)).toContain('timeout');
+  });
+
   scenes.test('loses none of 30 replays written while its run is closing', async () => {
     const task = await stage.start(stage.tasks.plain, { hopeless: 30 });
     for (let round = 1; round <= 30; round += 1) {

@@ -118,7 +118,23 @@ export function createE2eTasks(outside: Outside = {}) {
         }),
   });
 
-  return { plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), reviewed };
+  /** Two steps of a second at most, which run beside the driver. */
+  const quick = defineTask({
+    type: 'quick', version: 1, input: inputSchema,
+    steps: (flow) =>
+      flow
+        .step('work', {
+          ...retries, timeout: '1s', result: worked, proof: { record: ['/done'] },
+          run: async (context) => {
+            await stand(context, 'start');
+            mayFail(context);
+            return { done: 'yes' as const, attempt: context.attempt };
+          },
+        })
+        .step('after', { ...retries, timeout: '1s', needs: ['work'], result: worked, proof: { record: ['/done'] }, run: ({ attempt }) => Promise.resolve({ done: 'yes' as const, attempt }) }),
+  });
+
+  return { quick, plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), reviewed };
 }
 
 export type E2eTasks = ReturnType<typeof createE2eTasks>;

@@ -128,7 +128,7 @@ export class Stage {
     const { temporalAddress, temporalNamespace } = stackAddresses();
     return {
       databaseUrl: this.ledger.url, temporalAddress, temporalNamespace, taskQueue: this.taskQueue, artifacts: join(this.folder, 'artifacts'), outside: this.outside,
-      offers: ['plain', 'post', 'direct', 'reviewed'], shutdownGraceMs: 1_000, ...more,
+      offers: ['plain', 'quick', 'post', 'direct', 'reviewed'], shutdownGraceMs: 1_000, ...more,
     };
   }
 
