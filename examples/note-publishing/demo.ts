@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: four stories on a local stack, each ending with its explanation; then it stays up for a look around.
+ * `npm run demo`: eight stories on a local stack, each ending with its explanation; then it stays up for a look around.
  * `-- --once --json`: one JSON object a line and story, then it ends; non-zero if a story ended otherwise.
  */
 import { parseArgs } from 'node:util';
@@ -8,6 +8,7 @@ import { nextStopSignal } from '../../src/dev/index.ts';
 import { fileURLToPath } from 'node:url';
 import { startSurroundings, TIMES } from './demo/surroundings.ts';
 import { STORIES, tell } from './demo/stories.ts';
+import type { Told } from './demo/stories.ts';
 import { PlatformClient } from './platform/client.ts';
 import { createPublishNote } from './task.ts';
 
@@ -19,17 +20,37 @@ const say = (line: string): void => {
 
 const stopped = nextStopSignal();
 const surroundings = await startSurroundings(say);
-const { stack, platform, client } = surroundings;
+const { stack, platform, keyless, client, replaceWorker } = surroundings;
 let failed = 0;
 try {
   // The client only needs the plan and the input's schema; the worker process runs the handlers.
-  const publishNote = createPublishNote({
-    notes: fileURLToPath(new URL('notes', import.meta.url)), platform: new PlatformClient({ address: platform.address }), callbackUrl: 'http://127.0.0.1/unused',
-    callTimeoutMs: Number(TIMES.CALL_TIMEOUT_MS), visibleWithinMs: Number(TIMES.VISIBLE_WITHIN_MS), receiptWithinMs: Number(TIMES.RECEIPT_WITHIN_MS), retryMs: Number(TIMES.RETRY_MS), lookMs: Number(TIMES.LOOK_MS),
+  const common = {
+    notes: fileURLToPath(new URL('notes', import.meta.url)), callbackUrl: 'http://127.0.0.1/unused',
+    callTimeoutMs: Number(TIMES.CALL_TIMEOUT_MS), visibleWithinMs: Number(TIMES.VISIBLE_WITHIN_MS), receiptWithinMs: Number(TIMES.RECEIPT_WITHIN_MS), retryMs: Number(TIMES.RETRY_MS),
+    lookMs: Number(TIMES.LOOK_MS), leaseMs: Number(TIMES.LEASE_MS),
+  };
+  const publishNote = createPublishNote({ ...common, platform: new PlatformClient({ address: platform.address }) });
+  const publishKeyless = createPublishNote({ ...common, type: 'publish-note-keyless', keysMs: null, platform: new PlatformClient({ address: keyless.address }) });
+  const begin = (story: (typeof STORIES)[number], speak: (line: string) => void): Promise<Told> => tell(story, { client, platform, keyless, publishNote, publishKeyless, replaceWorker, say: speak });
+  // The later ones happen beside the first four, and are shown in their order; the one that ends the worker has it to itself.
+  const first = STORIES.findIndex(({ alone }) => alone === true);
+  const beside = STORIES.map((story, index) => {
+    if (index <= first) return null;
+    const lines: string[] = [];
+    const told = begin(story, (line) => { lines.push(line); });
+    told.catch(() => undefined);
+    return { told, lines };
   });
   for (const [index, story] of STORIES.entries()) {
     say(`\n── Story ${String(index + 1)}: ${story.title} ──`);
-    const told = await Promise.race([tell(story, { client, platform, publishNote, say: (line) => { say(`   ${line}`); } }), stopped.then(() => null)]);
+    const speak = (line: string): void => { say(`   ${line}`); };
+    const apart = beside[index] ?? null;
+    const tale = async (): Promise<Told> => {
+      if (story.alone === true) await Promise.allSettled(beside.flatMap((each) => (each === null ? [] : [each.told])));
+      return apart === null ? begin(story, speak) : apart.told;
+    };
+    const told = await Promise.race([tale(), stopped.then(() => null)]);
+    for (const line of apart?.lines ?? []) speak(line);
     if (told === null) break;
     if (told.wrong.length > 0) failed += 1;
     if (values.json) {

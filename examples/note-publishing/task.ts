@@ -24,6 +24,10 @@ export interface PublishNoteOptions {
   readonly callTimeoutMs?: number;
   /** How long after a call a new post may stay invisible. Default 0. */
   readonly visibleWithinMs?: number;
+  /** How long a worker holds the publish step without a sign of life. Default 15 s. */
+  readonly leaseMs?: number;
+  /** The type's name. Default `publish-note`. */
+  readonly type?: string;
   /** How long receipts may take before the platform is asked. Default 2 min. */
   readonly receiptWithinMs?: number;
   /** First wait before a further attempt; doubles up to a minute. Default 1 s. */
@@ -45,14 +49,14 @@ export const inputSchema = z.strictObject({
  */
 export function createPublishNote(options: PublishNoteOptions) {
   const { platform, notes, callbackUrl, keysMs = 24 * 3_600_000, callTimeoutMs = 10_000, visibleWithinMs = 0 } = options;
-  const { receiptWithinMs = 120_000, retryMs = 1_000, lookMs = 500 } = options;
+  const { receiptWithinMs = 120_000, retryMs = 1_000, lookMs = 500, leaseMs = 15_000, type = 'publish-note' } = options;
   const outside = {
     timeout: callTimeoutMs,
     visible_within: visibleWithinMs,
     ...(keysMs === null ? {} : { dedupe: { window: keysMs } }),
   };
   return defineTask({
-    type: 'publish-note',
+    type,
     version: 1,
     input: inputSchema,
     dedupeKey: ({ note, version }) => ({ subject: note, action: 'publish', resourceVersion: String(version) }),
@@ -90,6 +94,7 @@ export function createPublishNote(options: PublishNoteOptions) {
         .step('publish', {
           needs: ['render', 'review'],
           attempts: 4,
+          lease: leaseMs,
           backoff: { initial: retryMs, factor: 2, max: '1m' },
           result: publishResultSchema,
           effects: { picture: outside, body: { ...outside, submits: true } },

@@ -40,7 +40,7 @@ const PHASES: readonly Phase[] = [
   { name: 'before the claim', type: 'plain', hold: { call: 'step_claim', when: 'before' }, state: 'queued', attempt: 0, attempts: 1, reasons: ['claimed'] },
   { name: 'after the claim', type: 'plain', hold: { call: 'step_claim', when: 'after' }, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
   { name: 'inside the handler', type: 'plain', stand: true, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
-  { name: 'at the end of a quick step', type: 'quick', hold: { call: 'step_settle', when: 'before' }, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
+  { name: 'at the end of a quick step', type: 'quick', hold: { call: 'step_settle', containing: ['work'], when: 'before' }, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
   { name: 'after the intent, before the call', type: 'post', faults: [silent], hold: { call: 'effect_intend', containing: ['"body"'], when: 'after' }, state: 'leased', attempt: 1, attempts: 2, bodies: 1, reasons: [expired, 'resend_same_key'] },
   { name: 'during the call', type: 'post', faults: [silent, { kind: 'slow', route: 'publish_post', ms: 4_000 }], state: 'leased', attempt: 1, attempts: 2, bodies: 2, reasons: [expired, 'resend_same_key'] },
   { name: 'after a picture was taken, before that was recorded', type: 'post', faults: [silent], hold: { call: 'effect_outcome', when: 'before' }, state: 'leased', attempt: 1, attempts: 2, bodies: 1, reasons: [expired, 'resend_same_key'] },

@@ -207,7 +207,7 @@ describe('a driver', () => {
     });
     const record = await stage.rested(task);
     expect(record.task.status).toBe('succeeded');
-    expect(record.steps.map(({ name, attempt, charged }) => [name, attempt, charged])).toEqual([['work', 2, 2], ['after', 1, 1]]);
+    expect(record.steps.map(({ name, attempt, charged }) => [name, attempt, charged])).toEqual([['first', 1, 1], ['work', 2, 2]]);
     const attempts = ((await run(task).fetchHistory()).events ?? []).flatMap(({ activityTaskScheduledEventAttributes: a }) => (a?.activityType?.name === 'attempt' ? [a] : []));
     expect(attempts).toEqual([]);
     const stood = await stage.start(stage.tasks.quick, { stand: ['start'], deaf: true });

@@ -17,14 +17,14 @@ interface Line {
 }
 
 describe('npm run demo -- --once --json', () => {
-  test('tells four stories that end as they must, one JSON object a line', async () => {
+  test('tells eight stories that end as they must, one JSON object a line', async () => {
     const { NODE_OPTIONS: _, TEMPORAL_ADDRESS: _address, ...env } = process.env;
     const child = spawn(process.execPath, ['--import', 'tsx', 'examples/note-publishing/demo.ts', '--once', '--json'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString(); });
     child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString(); });
-    const tooLong = setTimeout(() => child.kill('SIGTERM'), 200_000);
+    const tooLong = setTimeout(() => child.kill('SIGTERM'), 320_000);
     const [code] = (await once(child, 'exit')) as [number | null];
     clearTimeout(tooLong);
     const lines = stdout.trim().split('\n').map((line) => JSON.parse(line) as Line);
@@ -34,11 +34,15 @@ describe('npm run demo -- --once --json', () => {
       { name: 'lost-answer', status: 'succeeded', posts: 1, pictures: 3 },
       { name: 'cancel-before-retry', status: 'cancelled', posts: 0, pictures: 2 },
       { name: 'cancel-too-late', status: 'succeeded', posts: 1, pictures: 3 },
+      { name: 'worker-killed', status: 'succeeded', posts: 1, pictures: 3 },
+      { name: 'lost-without-keys', status: 'succeeded', posts: 1, pictures: 3 },
+      { name: 'authorization-revoked', status: 'succeeded', posts: 1, pictures: 2 },
+      { name: 'foreign-receipts', status: 'succeeded', posts: 1, pictures: 3 },
     ]);
     expect(lines[2]?.headline).toContain('the cancel came before the retry, and nothing was published');
     for (const { story, steps } of lines) {
       expect(story.length).toBeGreaterThan(5);
       expect(Object.keys(steps)).toEqual(['render', 'review', 'publish']);
     }
-  }, 240_000);
+  }, 360_000);
 });

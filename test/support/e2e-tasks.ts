@@ -123,15 +123,15 @@ export function createE2eTasks(outside: Outside = {}) {
     type: 'quick', version: 1, input: inputSchema,
     steps: (flow) =>
       flow
+        .step('first', { ...retries, timeout: '1s', result: worked, proof: { record: ['/done'] }, run: ({ attempt }) => Promise.resolve({ done: 'yes' as const, attempt }) })
         .step('work', {
-          ...retries, timeout: '1s', result: worked, proof: { record: ['/done'] },
+          ...retries, timeout: '1s', needs: ['first'], result: worked, proof: { record: ['/done'] },
           run: async (context) => {
             await stand(context, 'start');
             mayFail(context);
             return { done: 'yes' as const, attempt: context.attempt };
           },
-        })
-        .step('after', { ...retries, timeout: '1s', needs: ['work'], result: worked, proof: { record: ['/done'] }, run: ({ attempt }) => Promise.resolve({ done: 'yes' as const, attempt }) }),
+        }),
   });
 
   return { quick, plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), reviewed };

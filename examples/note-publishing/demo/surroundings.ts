@@ -15,13 +15,16 @@ import { startPlatformProcess } from '../platform/process.ts';
 import type { PlatformProcess } from '../platform/process.ts';
 
 /** Short times, so that the stories fit into a minute. */
-export const TIMES = { CALL_TIMEOUT_MS: '1500', VISIBLE_WITHIN_MS: '500', RECEIPT_WITHIN_MS: '60000', RETRY_MS: '2500', LOOK_MS: '300' } as const;
+export const TIMES = { CALL_TIMEOUT_MS: '1500', VISIBLE_WITHIN_MS: '500', RECEIPT_WITHIN_MS: '60000', RETRY_MS: '2500', LOOK_MS: '300', LEASE_MS: '5000' } as const;
 
 export interface Surroundings {
   readonly stack: Stack;
   readonly platform: PlatformProcess;
   readonly client: ThroughlineClient;
-  readonly worker: ChildProcess;
+  /** A second one, which takes every request as new. */
+  readonly keyless: PlatformProcess;
+  /** Ends the worker process as a crash would (SIGKILL), and starts another; resolves when that one is ready. */
+  readonly replaceWorker: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -45,17 +48,27 @@ export async function startSurroundings(log: (line: string) => void): Promise<Su
     stops.push(() => intake.close());
     const platform = await startPlatformProcess({ data: join(stack.dataDir, 'platform') });
     stops.push(() => platform.stop());
-    const worker = await startWorker({
+    const keyless = await startPlatformProcess({ data: join(stack.dataDir, 'keyless'), flags: ['--no-keys'] });
+    stops.push(() => keyless.stop());
+    const settings = {
       ...TIMES,
       THROUGHLINE_DATABASE_URL: stack.databaseUrl,
       TEMPORAL_ADDRESS: stack.temporalAddress,
       TEMPORAL_NAMESPACE: stack.temporalNamespace,
       THROUGHLINE_ARTIFACT_DIR: join(stack.dataDir, 'artifacts'),
       PLATFORM_ADDRESS: platform.address,
+      KEYLESS_PLATFORM_ADDRESS: keyless.address,
       RECEIPTS_URL: intake.url,
-    });
+    };
+    let worker = await startWorker(settings);
     stops.push(() => endProcess(worker));
-    return { stack, platform, client, worker, stop };
+    const replaceWorker = async (): Promise<void> => {
+      const gone = once(worker, 'exit');
+      worker.kill('SIGKILL');
+      await gone;
+      worker = await startWorker(settings);
+    };
+    return { stack, platform, keyless, client, replaceWorker, stop };
   } catch (error) {
     await stop();
     throw error;
