@@ -172,7 +172,10 @@ export interface CommonSpec<Needs extends string> {
   readonly backoff?: BackoffSpec;
   /** How long a silent worker keeps the step. Default 15 s. */
   readonly lease?: Duration;
-  /** The longest that one attempt may take. Default 10 min. */
+  /**
+   * The longest that one attempt may take. Default 10 min. A reentrant step of at most a second, without effects,
+   * receipt and probe and with a `record` as its proof, runs beside the driver, which spares a queue.
+   */
   readonly timeout?: Duration;
 }
 
