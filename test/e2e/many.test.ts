@@ -75,18 +75,23 @@ const FAULTS: readonly [NewFault['kind'], ...NewFault['kind'][]] = ['slow', 'slo
 test('300 tasks with random small faults all come to rest, and the books agree', async () => {
   const roll = dice('faults');
   const ids: string[] = [];
+  const contradicted = new Set<string>();
   const starts = Array.from({ length: 300 }, (_, n) => {
     const type = pick(TYPES, roll());
     const fault: NewFault | null = roll() < 0.4 ? { kind: pick(FAULTS, roll()), nth: 1 + Math.floor(roll() * 2), ms: 300 } : null;
     const failures = roll() < 0.3 ? Math.floor(roll() * 3) : 0;
-    return () => stage.start(stage.tasks[type], { n, failures }, fault === null ? undefined : (task) => stage.platform.admin.addFault({ ...fault, task }));
+    return () => stage.start(stage.tasks[type], { n, failures }, fault === null ? undefined : (task) => {
+      if (fault.kind === 'contradicting_receipt') contradicted.add(task);
+      return stage.platform.admin.addFault({ ...fault, task });
+    });
   });
   while (starts.length > 0) ids.push(...(await Promise.all(starts.splice(0, 15).map((start) => start()))));
   const records = await Promise.all(ids.map((task) => stage.rested(task, 140_000)));
   const wrong = await Promise.all(records.map(async (record) => disagreements(record, await stage.platform.admin.log({ task: record.task.id }))));
   expect({ seed: SEED, wrong: wrong.flat() }).toEqual({ seed: SEED, wrong: [] });
-  // Three attempts may be too few for two failures and a fault; nothing else may end dead.
-  const dead = records.flatMap(({ steps }) => steps).filter(({ state }) => state !== 'succeeded');
+  // Three attempts may be too few for two failures and a fault; nothing else may end dead, but where the
+  // platform says both that it failed and that it is done: whichever word arrives first is believed, the other is kept.
+  const dead = records.filter(({ task }) => !contradicted.has(task.id)).flatMap(({ steps }) => steps).filter(({ state }) => state !== 'succeeded');
   expect(dead.map(({ state, reason }) => `${state} (${reason})`).filter((end) => end !== 'dead (attempts_exhausted)')).toEqual([]);
   expect(dead.length).toBeLessThan(30);
 }, 170_000);
