@@ -47,3 +47,8 @@ export const checkedKey = (value: unknown): string => boundedText(value, '/key',
 /** Subject, action and resource version as one key; `/` inside a part can't be mistaken for the separator. */
 export const naturalKey = (key: { readonly subject: string; readonly action: string; readonly resourceVersion: string }): string =>
   [key.subject, key.action, key.resourceVersion].map(encodeURIComponent).join('/');
+
+/** Rows of a page. FILTER_INVALID. */
+export function checkPageLimit(limit: number): void {
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMITS.page_rows_max) throw new ThroughlineError('FILTER_INVALID', { path: '/limit', limit: LIMITS.page_rows_max });
+}

@@ -12,7 +12,7 @@ import { traceParent, traced } from '../tracing/spans.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
 import { enqueueBatch } from './batch.ts';
-import { checkedTaskId, checkedTime } from './checks.ts';
+import { checkedTaskId, checkedTime, checkPageLimit } from './checks.ts';
 import { conflictWithPaths, enqueueRow } from './enqueue.ts';
 import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from './enqueue.ts';
 import { explain } from './explain/index.ts';
@@ -203,7 +203,7 @@ export class ThroughlineClient {
     const { status, reason, limit, createdFrom, createdTo } = filter;
     if (status !== undefined && !PARENT_STATUSES.includes(status)) throw new ThroughlineError('FILTER_INVALID', { path: '/status', message: `The status must be one of ${PARENT_STATUSES.join(', ')}.` });
     if (reason !== undefined && !REASON_CODES.includes(reason)) throw new ThroughlineError('FILTER_INVALID', { path: '/reason' });
-    if (limit !== undefined && (!Number.isInteger(limit) || limit < 1 || limit > LIMITS.page_rows_max)) throw new ThroughlineError('FILTER_INVALID', { path: '/limit', limit: LIMITS.page_rows_max });
+    if (limit !== undefined) checkPageLimit(limit);
     return this.#reader.taskList({
       ...filter,
       ...(createdFrom === undefined ? {} : { createdFrom: checkedTime(createdFrom, '/createdFrom') }),

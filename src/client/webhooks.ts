@@ -7,7 +7,7 @@ import { LIMITS, NOTIFICATION_STATUSES, NOTIFY_EVENT_NAMES } from '../state/inde
 import type { NotificationStatus, NotifyEvent } from '../state/index.ts';
 import { checkedSecret, createSecret } from '../webhooks/signature.ts';
 import { checkedUrl } from '../webhooks/url.ts';
-import { checkedDelay, checkedTaskId, checkedUuid } from './checks.ts';
+import { checkedDelay, checkedTaskId, checkedUuid, checkPageLimit } from './checks.ts';
 
 export interface WebhookInput {
   /** https, without user and fragment. Shown in lists: a token in it is shown, too. */
@@ -107,7 +107,7 @@ export class Webhooks {
   /** What was, is or could not be sent, newest first. FILTER_INVALID, CURSOR_INVALID. */
   notifications(query: NotificationQuery = {}): Promise<NotificationPage> {
     const { id, webhook, task, status, limit = LIMITS.page_rows_default, cursor } = query;
-    if (!Number.isInteger(limit) || limit < 1 || limit > LIMITS.page_rows_max) throw new ThroughlineError('FILTER_INVALID', { path: '/limit', limit: LIMITS.page_rows_max });
+    checkPageLimit(limit);
     if (status !== undefined && !NOTIFICATION_STATUSES.includes(status)) throw new ThroughlineError('FILTER_INVALID', { path: '/status', message: `The status must be one of ${NOTIFICATION_STATUSES.join(', ')}.` });
     return this.#ledger.list({
       limit,

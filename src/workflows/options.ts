@@ -17,6 +17,8 @@ export const ledgerActivityOptions = (summary: string): ActivityOptions => ({
 const CHECK_TIMEOUT_MS = 60_000;
 /** Beyond the attempt's own deadline and its lease: a backstop, never a decision. */
 const BACKSTOP_MS = 120_000;
+type NextAttempt = Extract<StepView['next'], { do: 'attempt' }>;
+const beyondLease = ({ timeout_ms, lease_ms }: NextAttempt): number => timeout_ms + lease_ms * 2 + BACKSTOP_MS;
 
 /**
  * How an attempt or a check is run: the ledger's lease decides, Temporal's timeouts stand behind it. `anywhere`:
@@ -31,7 +33,7 @@ export function activityOptions(step: StepView, what: 'attempt' | 'check', anywh
   return {
     ...ledgerActivityOptions(`${step.name}: attempt ${String(step.attempt + 1)}`),
     allowEagerDispatch: !anywhere,
-    startToCloseTimeout: next.timeout_ms + next.lease_ms * 2 + BACKSTOP_MS,
+    startToCloseTimeout: beyondLease(next),
     // Two leases: the ledger's sweeper acts at one.
     heartbeatTimeout: next.lease_ms * 2,
   };
@@ -41,6 +43,6 @@ export function activityOptions(step: StepView, what: 'attempt' | 'check', anywh
  * A quick attempt runs in the workflow's own task: no queue, no heartbeat. The ledger's lease decides here, too; if the
  * workflow's task is repeated, the attempt finds the step settled.
  */
-export function quickOptions(next: Extract<StepView['next'], { do: 'attempt' }>, summary: string): LocalActivityOptions {
-  return { retry, startToCloseTimeout: next.timeout_ms + next.lease_ms * 2 + BACKSTOP_MS, cancellationType: ActivityCancellationType.ABANDON, summary };
+export function quickOptions(next: NextAttempt, summary: string): LocalActivityOptions {
+  return { retry, startToCloseTimeout: beyondLease(next), cancellationType: ActivityCancellationType.ABANDON, summary };
 }
