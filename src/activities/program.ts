@@ -1,5 +1,6 @@
 /** Runs a program for a handler, and reads how it ended: exit code, signal, and the last of what it said. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { constants } from 'node:os';
 import { durationMs } from '../define/duration.ts';
 import { TaskError } from '../define/failures.ts';
@@ -83,8 +84,8 @@ const KEEP_BYTES_MAX = 1024 * 1024;
 const SAID_CHARS_MAX = 1_000;
 /** After its end, what the program started may hold its outputs open this much longer. */
 const DRAIN_MS = 500;
-/** Beside the program: it kills the group when the pipe to us ends without a word, however we went. */
-const WATCHER = 'read -r _ || kill -s KILL -- "-$1"';
+/** Beside the program: told the group, it kills it when the pipe to us ends without another word, however we went. */
+const WATCHER = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }';
 const PLACE: Place = { label: 'A program', path: '' };
 
 /**
@@ -134,6 +135,8 @@ function checked({ program, timeout, grace, keepBytes = KEEP_BYTES_DEFAULT, succ
   return { timeoutMs: ms('timeout', timeout ?? LIMITS.attempt_timeout_ms_default, 1), graceMs: ms('grace', grace ?? 750, 0), keepBytes, success: new Set(success) };
 }
 
+type Watcher = ChildProcessByStdio<Writable, null, null>;
+
 class Run {
   readonly ended: Promise<ProgramEnd>;
   #stopped: 'timeout' | 'aborted' | null = null;
@@ -144,11 +147,10 @@ class Run {
   constructor(options: ProgramOptions, { timeoutMs, graceMs, keepBytes }: Settings) {
     this.#graceMs = graceMs;
     const startedAt = performance.now();
-    const child = spawn(options.program, [...(options.args ?? [])], {
-      env: environment(options.env), detached: true, stdio: ['pipe', 'pipe', 'pipe'], ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    });
+    // First, so that nothing but one write lies between the program's start and the watch over it.
+    const watcher = startWatcher();
+    const child = startProgram(options, watcher);
     this.#child = child;
-    const watcher = watch(child);
     const [stdout, stderr] = [new Tail(keepBytes), new Tail(keepBytes)];
     child.stdout.on('data', (chunk: Buffer) => { stdout.add(chunk); });
     child.stderr.on('data', (chunk: Buffer) => { stderr.add(chunk); });
@@ -177,7 +179,7 @@ class Run {
       clearTimeout(deadline);
       clearTimeout(this.#killing);
       this.#kill('SIGKILL');
-      watcher?.stdin?.end('\n');
+      watcher.stdin.end('\n');
     });
   }
 
@@ -205,9 +207,21 @@ class Run {
   }
 }
 
-function watch(child: ChildProcess): ChildProcess | undefined {
-  if (child.pid === undefined) return undefined;
-  const watcher = spawn('/bin/sh', ['-c', WATCHER, 'sh', String(child.pid)], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+function startProgram(options: ProgramOptions, watcher: Watcher): ChildProcessWithoutNullStreams {
+  try {
+    const child = spawn(options.program, [...(options.args ?? [])], {
+      env: environment(options.env), detached: true, stdio: ['pipe', 'pipe', 'pipe'], ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    });
+    if (child.pid !== undefined) watcher.stdin.write(`${String(child.pid)}\n`);
+    return child;
+  } catch (error) {
+    watcher.stdin.end();
+    throw error;
+  }
+}
+
+function startWatcher(): Watcher {
+  const watcher = spawn('/bin/sh', ['-c', WATCHER], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   // Where there is no shell, a worker that is killed leaves its programs running.
   watcher.on('error', () => undefined);
   watcher.stdin.on('error', () => undefined);

@@ -87,7 +87,7 @@ describe('what comes out', () => {
         for (let i = 0; i < all.byteLength; i += piece) tail.add(all.subarray(i, i + piece));
         const { text, bytes, cut } = tail.captured();
         expect([bytes, text]).toEqual([all.byteLength, all.subarray(cut).toString('utf8')]);
-        expect(text).not.toContain('\uFFFD');
+        if (!parts.join('').includes('\uFFFD')) expect(text).not.toContain('\uFFFD');
         expect(bytes - cut).toBeLessThanOrEqual(keep);
         expect(bytes - cut).toBeGreaterThanOrEqual(Math.min(bytes, keep - 3));
       }),

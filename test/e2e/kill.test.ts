@@ -42,7 +42,7 @@ const PHASES: readonly Phase[] = [
   { name: 'inside the handler', type: 'plain', stand: true, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
   { name: 'at the end of a quick step', type: 'quick', hold: { call: 'step_settle', containing: ['work'], when: 'before' }, state: 'leased', attempt: 1, attempts: 2, reasons: ['lease_expired'] },
   { name: 'after the intent, before the call', type: 'post', faults: [silent], hold: { call: 'effect_intend', containing: ['"body"'], when: 'after' }, state: 'leased', attempt: 1, attempts: 2, bodies: 1, reasons: [expired, 'resend_same_key'] },
-  { name: 'during the call', type: 'post', faults: [silent, { kind: 'slow', route: 'publish_post', ms: 4_000 }], state: 'leased', attempt: 1, attempts: 2, bodies: 2, reasons: [expired, 'resend_same_key'] },
+  { name: 'during the call', type: 'post', faults: [silent, { kind: 'slow', route: 'publish_post', ms: 9_000 }], state: 'leased', attempt: 1, attempts: 2, bodies: 2, reasons: [expired, 'resend_same_key'] },
   { name: 'after a picture was taken, before that was recorded', type: 'post', faults: [silent], hold: { call: 'effect_outcome', when: 'before' }, state: 'leased', attempt: 1, attempts: 2, bodies: 1, reasons: [expired, 'resend_same_key'] },
   { name: 'after the post was taken, before that was recorded', type: 'post', faults: [silent], hold: { call: 'effect_outcome', when: 'before', skip: 1 }, state: 'leased', attempt: 1, attempts: 2, bodies: 2, reasons: [expired, 'resend_same_key'] },
   { name: 'after the post was taken, with its receipt already there', type: 'post', hold: { call: 'effect_outcome', when: 'before', skip: 1 }, state: 'leased', attempt: 1, attempts: 1, bodies: 1, reasons: ['lease_expired', 'receipt_completed'] },
@@ -105,7 +105,8 @@ async function endsAsIfNothingHadHappened(phase: Phase): Promise<void> {
 }
 
 beforeAll(async () => {
-  stage = await Stage.open();
+  // A call outlasts what a slow machine needs to bring all of them to their places.
+  stage = await Stage.open({ outside: { callTimeoutMs: 6_000 } });
   const { proxy: door, url } = await Proxy.ofPostgres(stage.ledger.url);
   const { proxy, url: secondUrl } = await Proxy.ofPostgres(stage.ledger.url);
   secondDoor = proxy;
@@ -115,7 +116,7 @@ beforeAll(async () => {
   const patient = PHASES.slice(0, 2);
   await Promise.all(patient.map((phase) => arrange(phase, door)));
   await Promise.all([...PHASES.filter((phase) => !patient.includes(phase)), CHECKING].map((phase) => arrange(phase, door)));
-  for (const phase of [...PHASES, CHECKING]) found.set(phase, await stage.client.record(idOf(phase)));
+  await Promise.all([...PHASES, CHECKING].map(async (phase) => found.set(phase, await stage.client.record(idOf(phase)))));
   first.signal('SIGKILL');
   expect(await first.ended).toEqual({ code: null, signal: 'SIGKILL' });
   second = await stage.worker({ databaseUrl: secondUrl });
