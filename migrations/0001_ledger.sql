@@ -76,6 +76,7 @@ create table task_type (
   version integer not null check (version >= 1),
   plan jsonb not null,
   plan_digest text not null check (plan_digest ~ '^[0-9a-f]{64}$'),
+  input_schema jsonb check (octet_length(input_schema::text) <= 262144),  -- JSON Schema of what may be enqueued; null: not known
   input_bytes_max integer not null check (input_bytes_max between 1 and 1048576),
   registered_at timestamptz not null,
   registered_by text not null check (length(registered_by) <= 300),
@@ -142,6 +143,8 @@ create table timeline (
   check (kind <> 'transition' or (step is not null and reason is not null and part is not null)),
   foreign key (rule, part, from_state, to_state, reason) references transition_edge (rule, part, from_state, to_state, reason)
 );
+-- The event stream reads all tasks in the order of ids.
+create index timeline_id on timeline (id);
 
 -- A step of a task: its state, its attempts, who holds it, and what is due next.
 create table step (
@@ -454,3 +457,32 @@ create table worker (
   clock_skew_ms bigint not null default 0,
   stopping boolean not null default false
 );
+
+-- Who may call the API: a token, known by its digest alone.
+create table api_token (
+  id uuid primary key,
+  name text not null check (name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'),
+  hash text not null unique check (hash ~ '^[0-9a-f]{64}$'),  -- SHA-256 of the token, which is 256 random bits
+  role text not null check (role in ('caller', 'reviewer', 'operator', 'platform', 'reader', 'admin')),
+  types text[] not null default '{}' check (cardinality(types) <= 100),  -- empty: tasks of every type
+  created_at timestamptz not null,
+  created_by text not null check (length(created_by) between 1 and 200),
+  expires_at timestamptz,                       -- null: never
+  revoked_at timestamptz,                       -- null: in force
+  revoked_by text check (length(revoked_by) between 1 and 200),  -- null: in force
+  used_at timestamptz                           -- null: never; written once in a few minutes
+);
+create unique index api_token_name on api_token (name) where revoked_at is null;
+
+-- A secret that a platform signs its receipts with. Several may be in force, so that it can change over.
+create table sender_key (
+  id uuid primary key,
+  sender text not null check (length(sender) between 1 and 200),
+  secret text not null check (length(secret) between 1 and 200),
+  created_at timestamptz not null,
+  created_by text not null check (length(created_by) between 1 and 200),
+  expires_at timestamptz,                       -- null: never
+  revoked_at timestamptz,                       -- null: in force; the secret is then forgotten
+  revoked_by text check (length(revoked_by) between 1 and 200)  -- null: in force
+);
+create index sender_key_sender on sender_key (sender) where revoked_at is null;

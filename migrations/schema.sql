@@ -47,6 +47,29 @@ table acceptance (
 )
 CREATE TRIGGER acceptance_append_only BEFORE DELETE OR UPDATE ON acceptance FOR EACH ROW EXECUTE FUNCTION _append_only()
 
+table api_token (
+  id uuid not null
+  name text not null
+  hash text not null
+  role text not null
+  types text[] default '{}'::text[] not null
+  created_at timestamp with time zone not null
+  created_by text not null
+  expires_at timestamp with time zone
+  revoked_at timestamp with time zone
+  revoked_by text
+  used_at timestamp with time zone
+  constraint api_token_pkey PRIMARY KEY (id)
+  constraint api_token_hash_key UNIQUE (hash)
+  constraint api_token_created_by_check CHECK (((length(created_by) >= 1) AND (length(created_by) <= 200)))
+  constraint api_token_hash_check CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
+  constraint api_token_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text))
+  constraint api_token_revoked_by_check CHECK (((length(revoked_by) >= 1) AND (length(revoked_by) <= 200)))
+  constraint api_token_role_check CHECK ((role = ANY (ARRAY['caller'::text, 'reviewer'::text, 'operator'::text, 'platform'::text, 'reader'::text, 'admin'::text])))
+  constraint api_token_types_check CHECK ((cardinality(types) <= 100))
+)
+CREATE UNIQUE INDEX api_token_name ON api_token USING btree (name) WHERE (revoked_at IS NULL)
+
 table artifact (
   task_id uuid not null
   step text not null
@@ -342,6 +365,23 @@ table request (
 CREATE INDEX request_effect ON request USING btree (effect_id, intent_at)
 CREATE INDEX request_task ON request USING btree (task_id)
 
+table sender_key (
+  id uuid not null
+  sender text not null
+  secret text not null
+  created_at timestamp with time zone not null
+  created_by text not null
+  expires_at timestamp with time zone
+  revoked_at timestamp with time zone
+  revoked_by text
+  constraint sender_key_pkey PRIMARY KEY (id)
+  constraint sender_key_created_by_check CHECK (((length(created_by) >= 1) AND (length(created_by) <= 200)))
+  constraint sender_key_revoked_by_check CHECK (((length(revoked_by) >= 1) AND (length(revoked_by) <= 200)))
+  constraint sender_key_secret_check CHECK (((length(secret) >= 1) AND (length(secret) <= 200)))
+  constraint sender_key_sender_check CHECK (((length(sender) >= 1) AND (length(sender) <= 200)))
+)
+CREATE INDEX sender_key_sender ON sender_key USING btree (sender) WHERE (revoked_at IS NULL)
+
 table step (
   task_id uuid not null
   name text not null
@@ -460,11 +500,13 @@ table task_type (
   version integer not null
   plan jsonb not null
   plan_digest text not null
+  input_schema jsonb
   input_bytes_max integer not null
   registered_at timestamp with time zone not null
   registered_by text not null
   constraint task_type_pkey PRIMARY KEY (type, version)
   constraint task_type_input_bytes_max_check CHECK (((input_bytes_max >= 1) AND (input_bytes_max <= 1048576)))
+  constraint task_type_input_schema_check CHECK ((octet_length((input_schema)::text) <= 262144))
   constraint task_type_plan_digest_check CHECK ((plan_digest ~ '^[0-9a-f]{64}$'::text))
   constraint task_type_registered_by_check CHECK ((length(registered_by) <= 300))
   constraint task_type_type_check CHECK (((type ~ '^[a-z][a-z0-9]*(-[a-z0-9]+)*$'::text) AND (length(type) <= 63)))
@@ -498,6 +540,7 @@ table timeline (
   constraint timeline_reason_check CHECK ((reason ~ '^[a-z_]{1,63}$'::text))
   constraint timeline_step_check CHECK ((length(step) <= 63))
 )
+CREATE INDEX timeline_id ON timeline USING btree (id)
 CREATE TRIGGER timeline_append_only BEFORE DELETE OR UPDATE ON timeline FOR EACH ROW EXECUTE FUNCTION _append_only()
 CREATE TRIGGER timeline_no_truncate BEFORE TRUNCATE ON timeline FOR EACH STATEMENT EXECUTE FUNCTION _append_only()
 
@@ -642,12 +685,14 @@ function _resend_until(p_task uuid, p_step text) returns timestamp with time zon
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
 function _rule(p_event text, p_from text, f facts) returns transition_rule language plpgsql stable
 function _send_permission_ms() returns bigint language sql immutable
+function _sender_key_answer(k sender_key) returns jsonb language sql stable
 function _silence_window(p_now timestamp with time zone, p_silence_ms bigint) returns text language sql immutable
 function _stored(p_task uuid, p_step text) returns boolean language sql stable
 function _submission(p_task uuid, p_step text) returns effect language sql stable
 function _submission_stands(p_task uuid, p_step text) returns boolean language sql stable
 function _tick(p_task uuid, p_now timestamp with time zone, p_actor text) returns integer language plpgsql volatile
 function _time(p timestamp with time zone, p_path text) returns timestamp with time zone language plpgsql volatile
+function _token_answer(t api_token) returns jsonb language sql stable
 function _unhurried() returns void language sql volatile
 function _utf16(p text) returns bytea language sql immutable
 function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
@@ -664,6 +709,7 @@ function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql vol
 function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function enqueue(type text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, deadline_at timestamp with time zone DEFAULT NULL::timestamp with time zone, again_of uuid DEFAULT NULL::uuid, priority integer DEFAULT NULL::integer, fairness_key text DEFAULT NULL::text, fairness_weight double precision DEFAULT NULL::double precision, version integer DEFAULT NULL::integer, id uuid DEFAULT NULL::uuid, by text DEFAULT NULL::text) returns enqueued language plpgsql volatile
+function event_mark() returns jsonb language plpgsql volatile
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
 function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile
@@ -682,6 +728,9 @@ function outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql vola
 function probe_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function receipt_put(p jsonb) returns jsonb language plpgsql volatile
 function review_decide(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function sender_key_add(p jsonb) returns jsonb language plpgsql volatile
+function sender_key_revoke(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function sender_secrets(p_sender text) returns jsonb language sql volatile
 function step_claim(p_task uuid, p_step text, p_claim uuid, p_holder text) returns jsonb language plpgsql volatile
 function step_settle(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function sweep_due(p_limit integer, p_silence_ms bigint) returns jsonb language plpgsql volatile
@@ -694,6 +743,9 @@ function task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql volati
 function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql volatile
 function task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function timeline_correct(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
+function token_add(p jsonb) returns jsonb language plpgsql volatile
+function token_revoke(p jsonb) returns jsonb language plpgsql volatile
+function token_use(p_hash text) returns jsonb language plpgsql volatile
 function type_register(p jsonb) returns jsonb language plpgsql volatile
 function wait_abandon(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_add(p jsonb) returns jsonb language plpgsql volatile

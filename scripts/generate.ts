@@ -1,27 +1,29 @@
 /**
- * Writes what is generated from src/state: the rule table's rows and docs/state-machine.md. With `--check`
+ * Writes what is generated from src/state: the rule table's rows, docs/state-machine.md, and docs/openapi.json from src/api. With `--check`
  * it writes nothing and fails if a file differs from what it would write. (schema.sql, the canonical dump of
  * the database, needs a database and is compared by test/ledger/schema.test.ts.)
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { openapiJson } from './generate-openapi.ts';
 import { rulesSql } from './generate-rules.ts';
 import { stateMachineMarkdown } from './generate-state-machine.ts';
 
-const FILES: Readonly<Record<string, () => string>> = {
+const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'migrations/repeatable/rules.sql': rulesSql,
   'docs/state-machine.md': stateMachineMarkdown,
+  'docs/openapi.json': openapiJson,
 };
 
 const check = process.argv.includes('--check');
 let stale = 0;
 for (const [path, render] of Object.entries(FILES)) {
-  const wanted = render();
+  const wanted = await render();
   const url = new URL(`../${path}`, import.meta.url);
   const present = await readFile(url, 'utf8').catch(() => '');
   if (present === wanted) continue;
   if (check) {
     stale += 1;
-    process.stderr.write(`${path} is not what src/state says: run \`npm run generate\`\n`);
+    process.stderr.write(`${path} is not what the source says: run \`npm run generate\`\n`);
   } else {
     await writeFile(url, wanted);
     process.stdout.write(`${path} written\n`);

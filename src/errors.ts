@@ -23,6 +23,15 @@ export const ERRORS = {
   CURSOR_INVALID: entry(400, 2, 'The cursor is not one that this list gave out.'),
   FILTER_INVALID: entry(400, 2, 'The filter or sort column is unknown.'),
   REASON_REQUIRED: entry(422, 2, 'Who acts and why must be said.'),
+  BODY_INVALID: entry(400, 2, 'The body is not JSON that can be read.'),
+  MEDIA_TYPE_UNSUPPORTED: entry(415, 2, 'The body must be application/json.'),
+  // Who calls: nothing was read or written.
+  TOKEN_REQUIRED: entry(401, 4, 'A token is needed: `Authorization: Bearer tl_…`.'),
+  TOKEN_INVALID: entry(401, 4, 'The token is not known, has expired or was revoked.'),
+  ROLE_FORBIDDEN: entry(403, 4, 'The role of this token may not do that.'),
+  TYPE_FORBIDDEN: entry(403, 4, 'This token is not for tasks of this type.'),
+  SENDER_FORBIDDEN: entry(403, 4, 'This token or key is not for receipts of this sender.'),
+  RATE_LIMITED: entry(429, 5, 'Too many requests: try again later.'),
   SIGNATURE_INVALID: entry(401, 4, 'The message is not signed with a secret that is known here, or too long ago.'),
   CONFIG_INVALID: entry(500, 2, 'The configuration cannot be used.'),
   // Unknown things.
@@ -34,6 +43,9 @@ export const ERRORS = {
   ENTRY_UNKNOWN: entry(404, 3, 'There is no timeline entry with this id.'),
   WEBHOOK_UNKNOWN: entry(404, 3, 'There is no webhook with this id.'),
   NOTIFICATION_UNKNOWN: entry(404, 3, 'There is no notification with this id.'),
+  TOKEN_UNKNOWN: entry(404, 3, 'There is no token of this id or name in force.'),
+  SENDER_KEY_UNKNOWN: entry(404, 3, 'There is no key of a sender with this id in force.'),
+  ROUTE_UNKNOWN: entry(404, 3, 'There is nothing at this address.'),
   // Conflicts: the present state refuses.
   DEDUPE_CONFLICT: entry(409, 4, 'This key belongs to a task with another input.'),
   ID_CONFLICT: entry(409, 4, 'This id was used for another request.'),
@@ -44,6 +56,7 @@ export const ERRORS = {
   REPLAY_PROOF_ARRIVED: entry(409, 4, 'A proof has arrived since: confirm the effect instead.'),
   REPLAY_NOT_DEAD: entry(409, 4, 'Only a dead step can be replayed.'),
   REVIEW_NOT_OPEN: entry(409, 4, 'No review of this step waits for a verdict.'),
+  NAME_TAKEN: entry(409, 4, 'This name is in use.'),
   AGAIN_TAKEN: entry(409, 4, 'The task already has a successor.'),
   SERIALIZATION: entry(409, 5, 'The transaction met another one: run it again from its start.'),
   // Definitions and handlers.
@@ -73,6 +86,7 @@ export const ERRORS = {
   TEMPORAL_NOT_FOUND: entry(503, 2, 'No Temporal server was found.'),
   STACK_BUSY: entry(409, 4, 'Another local stack is starting or running in this folder.'),
   STACK_FAILED: entry(500, 5, 'The local stack did not start.'),
+  API_UNAVAILABLE: entry(503, 5, 'The API cannot be reached.'),
   WAIT_TIMEOUT: entry(504, 6, 'The task did not come to rest within the time given.'),
   INVARIANT_BROKEN: entry(500, 70, 'A promise of the program was broken; please report it.'),
 } as const satisfies Readonly<Record<string, Entry>>;

@@ -1,6 +1,7 @@
 /** The program: its commands, and what is said of all of them. */
 import { Command } from 'commander';
 import { addCommon } from './command.ts';
+import { apiCommand } from './commands/api.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { completeCommand, completionCommand } from './commands/completion.ts';
 import { decideCommand } from './commands/decide.ts';
@@ -12,7 +13,9 @@ import { historyCommand } from './commands/history.ts';
 import { listCommand } from './commands/list.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { replayCommand } from './commands/replay.ts';
+import { senderKeysCommand } from './commands/sender-keys.ts';
 import { statusCommand } from './commands/status.ts';
+import { tokensCommand } from './commands/tokens.ts';
 import { watchCommand } from './commands/watch.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -50,10 +53,11 @@ Examples:
 
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
-    ['Run:', [devCommand(), migrateCommand(), workerCommand(), doctorCommand(), completionCommand()]],
+    ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), completionCommand()]],
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
     ['Tell:', [webhooksCommand()]],
+    ['Admit:', [tokensCommand(), senderKeysCommand()]],
   ];
   const program = new Command('throughline')
     .description('Background tasks whose every state can be explained.')

@@ -4,19 +4,23 @@ import { digest, storable } from '../define/canonical.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
-import { boundedText, checkedAction, Database, Door, Reader } from '../ledger/index.ts';
-import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TimelineRow } from '../ledger/index.ts';
+import { boundedText, checkedAction, Database, Door, Reader, verifySchema } from '../ledger/index.ts';
+import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TaskTypeRow, TimelineRow } from '../ledger/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
 import { traceParent, traced } from '../tracing/spans.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
+import { Access } from './access.ts';
 import { enqueueBatch } from './batch.ts';
 import { checkedTaskId, checkedTime, checkPageLimit } from './checks.ts';
 import { conflictWithPaths, enqueueRow } from './enqueue.ts';
 import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from './enqueue.ts';
+import { EventFeed } from './events.ts';
 import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
+import { ledgerHealth } from './health.ts';
+import type { Health } from './health.ts';
 import { TemporalSightings } from './sight.ts';
 import { Webhooks } from './webhooks.ts';
 import { RestWaiter } from './wait.ts';
@@ -64,6 +68,10 @@ export interface ReceiptInput {
 export class ThroughlineClient {
   /** Who is told when something ends, dies or waits for a person. */
   readonly webhooks: Webhooks;
+  /** Tokens of the API, and the keys that platforms sign with. */
+  readonly access: Access;
+  /** The timeline of all tasks as a stream. */
+  readonly events: EventFeed;
   readonly #db: Database;
   readonly #door: Door;
   readonly #reader: Reader;
@@ -81,6 +89,8 @@ export class ThroughlineClient {
     this.#rests = new RestWaiter(this.#reader);
     this.#sight = options.temporal === undefined ? null : new TemporalSightings({ address: options.temporal.address, ...options.temporal.connection }, options.temporal.namespace ?? 'default');
     this.#by = options.by ?? 'client';
+    this.access = new Access(this.#db, this.#by);
+    this.events = new EventFeed(this.#db);
     this.webhooks = new Webhooks(this.#db, this.#by);
   }
 
@@ -115,11 +125,11 @@ export class ThroughlineClient {
 
   /** Makes a task type known, so that it may be enqueued by name. Idempotent; PLAN_CHANGED if the version has another plan. */
   async register(definition: AnyTaskDefinition): Promise<void> {
-    const { type, version, plan, planDigest } = definition;
+    const { type, version, plan, planDigest, inputSchema } = definition;
     const name = `${type}/${String(version)}/${planDigest}`;
     let registered = this.#registered.get(name);
     if (registered === undefined) {
-      registered = this.#door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: this.#by });
+      registered = this.#door.typeRegister({ type, version, plan, plan_digest: planDigest, input_schema: inputSchema, input_bytes_max: LIMITS.input_bytes_max, by: this.#by });
       registered.catch(() => this.#registered.delete(name));
       this.#registered.set(name, registered);
     }
@@ -209,6 +219,22 @@ export class ThroughlineClient {
       ...(createdFrom === undefined ? {} : { createdFrom: checkedTime(createdFrom, '/createdFrom') }),
       ...(createdTo === undefined ? {} : { createdTo: checkedTime(createdTo, '/createdTo') }),
     });
+  }
+
+  /** Registered types in all their versions: plan, and what their input must be where that is known. */
+  async taskTypes(): Promise<readonly TaskTypeRow[]> {
+    return this.#reader.taskTypes();
+  }
+
+  /** Throws LEDGER_OUTDATED or LEDGER_NEWER where the schema is not this program's, LEDGER_UNAVAILABLE. */
+  async verifySchema(): Promise<void> {
+    await verifySchema(this.#db);
+  }
+
+  /** Whether the ledger answers and fits this program, and whether Temporal answers. Never throws. */
+  async health(): Promise<Health> {
+    const [ledger, temporal] = await Promise.all([ledgerHealth(this.#db), this.#sight?.answers()]);
+    return { ledger, temporal: temporal === undefined ? 'not_configured' : temporal ? 'up' : 'down' };
   }
 
   /** Resolves when the task is at rest. WAIT_TIMEOUT, TASK_UNKNOWN. */

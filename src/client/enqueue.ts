@@ -8,7 +8,7 @@ import { ThroughlineError } from '../errors.ts';
 import { boundedText } from '../ledger/index.ts';
 import type { EnqueueRow, Enqueued, Queryable } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
-import { checkedDelay, checkedKey, checkedTaskId, checkedTime, naturalKey } from './checks.ts';
+import { checkedDelay, checkedKey, checkedTaskId, checkedTime, checkedUuid, naturalKey } from './checks.ts';
 
 /** Temporal clamps to this range; a weight outside of it would not mean what it says. */
 const FAIRNESS_WEIGHT = { min: 0.001, max: 1_000 } as const;
@@ -36,6 +36,8 @@ export interface EnqueueOptions extends Ordering {
   /** Publish again: the task that this one repeats; it may have one successor. */
   readonly again?: string;
   readonly version?: number;
+  /** The new task's id, a UUID: the same call again is then the same task, with and without a key. Default: a random one. */
+  readonly id?: string;
   readonly by?: string;
 }
 
@@ -45,7 +47,7 @@ export interface BatchItem<Accepts> extends Omit<EnqueueOptions, 'tx' | 'version
 }
 
 /** What holds for every item that doesn't say otherwise. */
-export type BatchOptions = Omit<EnqueueOptions, 'key' | 'again'>;
+export type BatchOptions = Omit<EnqueueOptions, 'key' | 'again' | 'id'>;
 
 /** One item's answer, in the caller's order. */
 export type BatchResult = ({ readonly index: number } & Enqueued) | { readonly index: number; readonly error: ThroughlineError };
@@ -87,7 +89,7 @@ export function enqueueRow(task: Definition<unknown> | string, input: unknown, o
   const key = options.key ?? derived;
   return {
     type: definition?.type ?? boundedText(task, '/type', LIMITS.name_chars_max),
-    id: randomUUID(),
+    id: options.id === undefined ? randomUUID() : checkedUuid(options.id, '/id'),
     input: parsed,
     digest: digest(parsed),
     digests: inputDigests(parsed),

@@ -35,6 +35,17 @@ export class TemporalSightings {
     }
   }
 
+  /** Whether Temporal answers for the namespace. */
+  async answers(): Promise<boolean> {
+    const { connection } = await this.#open();
+    try {
+      await connection.withDeadline(Date.now() + PATIENCE_MS, () => connection.workflowService.describeNamespace({ namespace: this.#namespace }));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async close(): Promise<void> {
     await (await this.#opened)?.connection.close();
   }

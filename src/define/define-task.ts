@@ -8,7 +8,7 @@ import { compileReview, compileStep, type AnyReviewSpec, type AnyStepSpec } from
 import type { DefinitionOf, HandlerSet, ReviewHandlers, RunHandlers } from './definition.ts';
 import type { Json } from './json.ts';
 import { at, checkOptions, refuse, shown, stepPlace, taskPlace, type Place } from './place.ts';
-import { INPUT_DOOR, RESULT_DOOR, isSchema, parseBy } from './schema.ts';
+import { INPUT_DOOR, RESULT_DOOR, isSchema, jsonSchemaOf, parseBy } from './schema.ts';
 import { storable } from './storable.ts';
 import { quoted } from './text.ts';
 import type { DedupeKey, Flow, TaskSpec } from './types.ts';
@@ -114,6 +114,7 @@ export function defineTask<Schema extends z.ZodType, Done>(spec: TaskSpec<Schema
     version: plan.version,
     plan,
     planDigest: digest(plan as unknown as Json),
+    inputSchema: jsonSchemaOf(schema),
     parseInput: (value: unknown) => parseBy(schema, INPUT_DOOR, `${label}: the input`, value) as z.output<Schema>,
     dedupeKey: (input: z.output<Schema>) => checkedKey(label, dedupeKey?.(input)),
     steps: new Map(declared.map((each) => [each.name, handlersOf(task, each)])),

@@ -44,6 +44,8 @@ export interface TaskDefinition<Input, Results, Accepts = Input> {
   readonly plan: Plan;
   /** SHA-256 (hex) of the plan's canonical JSON. */
   readonly planDigest: string;
+  /** JSON Schema of what may be enqueued, for whoever enqueues without TypeScript; null: the schema can't be said as one. */
+  readonly inputSchema: Json;
   /**
    * The input as it is stored and as handlers get it: what the schema makes of `value`, as plain JSON.
    * Errors: INPUT_INVALID with a JSON pointer from `/input` on and the schema's messages,

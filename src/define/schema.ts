@@ -71,3 +71,13 @@ export function parseBy(schema: z.ZodType, door: SchemaDoor, subject: string, va
 /** Whether a value is a schema, from whichever copy of the library it comes. */
 export const isSchema = (value: unknown): value is z.ZodType =>
   typeof value === 'object' && value !== null && typeof (value as { safeParse?: unknown }).safeParse === 'function';
+
+/** What a schema accepts, as JSON Schema (2020-12); null if it can't be said or would be larger than its limit. What only code can check is left out. */
+export function jsonSchemaOf(schema: z.ZodType): Json {
+  try {
+    const said = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+    return Buffer.byteLength(said) > LIMITS.input_bytes_max / 2 ? null : (JSON.parse(said) as Json);
+  } catch {
+    return null;
+  }
+}

@@ -1,7 +1,11 @@
+export { AccessLedger } from './access.ts';
+export type * from './access.ts';
 export { boundedText, checkedAction } from './action.ts';
 export { Database } from './database.ts';
 export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';
+export { EventReader } from './events.ts';
+export type * from './events.ts';
 export { isUnavailable, refusalOf } from './failures.ts';
 export { inspectLedger } from './inspect.ts';
 export type { LedgerInspection, LedgerState } from './inspect.ts';

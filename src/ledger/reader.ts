@@ -3,11 +3,13 @@ import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
-import type { LedgerGauges, RestRow, TaskListRow, TaskRecord } from './records.ts';
+import type { LedgerGauges, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
 
 export interface ListFilter {
   readonly status?: ParentStatus;
   readonly type?: string;
+  /** Any of these. */
+  readonly types?: readonly string[];
   readonly reason?: ReasonCode;
   readonly atRest?: boolean;
   /** ISO 8601 with zone; created at or after, before. */
@@ -35,9 +37,13 @@ select t.id, t.type, t.version, t.key, t.status, t.at_rest, t.reason, t.held_by,
     from throughline.step s where s.task_id = t.id and s.state not in ('succeeded', 'cancelled', 'dead', 'waiting'))) as next_at
 from throughline.task t
 where ($1::text is null or t.status = $1) and ($2::text is null or t.type = $2) and ($3::text is null or t.reason = $3) and ($4::boolean is null or t.at_rest = $4)
-  and ($5::timestamptz is null or t.created_at >= $5) and ($6::timestamptz is null or t.created_at < $6) and ($7::text is null or t.key = $7)
+  and ($5::timestamptz is null or t.created_at >= $5) and ($6::timestamptz is null or t.created_at < $6) and ($7::text is null or t.key = $7) and ($11::text[] is null or t.type = any($11))
   and ($8::timestamptz is null or (t.created_at, t.id) < ($8, $9::uuid))
 order by t.created_at desc, t.id desc limit $10`;
+
+const TYPES = `
+select type, version, plan, plan_digest, input_schema, input_bytes_max, throughline._iso(registered_at) as registered_at, registered_by
+from throughline.task_type order by type, version desc`;
 
 const RESTS = `select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])`;
 
@@ -83,6 +89,11 @@ export class Reader {
     return this.#db.call<LedgerGauges>('ledger_gauges', [LIMITS.gauge_rows_max, LIMITS.worker_seen_ms, windowMs], { patienceMs: 0 });
   }
 
+  /** Every version of every type, newest first for each. */
+  async taskTypes(): Promise<readonly TaskTypeRow[]> {
+    return this.#db.rows<TaskTypeRow>(TYPES, [], 'task-types');
+  }
+
   /** Which of these tasks are at rest; unknown ones are left out. */
   async taskRests(tasks: readonly string[]): Promise<readonly RestRow[]> {
     return this.#db.rows<RestRow>(RESTS, [tasks], 'task-rests');
@@ -92,7 +103,7 @@ export class Reader {
   async taskList(filter: ListFilter): Promise<Page> {
     const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
     const [at, id] = readCursor(filter.cursor);
-    const values = [filter.status ?? null, filter.type ?? null, filter.reason ?? null, filter.atRest ?? null, filter.createdFrom ?? null, filter.createdTo ?? null, filter.key ?? null, at, id, limit + 1];
+    const values = [filter.status ?? null, filter.type ?? null, filter.reason ?? null, filter.atRest ?? null, filter.createdFrom ?? null, filter.createdTo ?? null, filter.key ?? null, at, id, limit + 1, filter.types ?? null];
     const found = await this.#db.rows<TaskListRow & { created_at_exact: string }>(LIST, values, 'task-list');
     const [clock] = await this.#db.rows<{ as_of: string }>('select throughline._iso(throughline.now()) as as_of', []);
     const page = found.slice(0, limit);

@@ -1,4 +1,4 @@
-import type { CancelVerdict, ParentStatus, ReasonCode, ReceiptKind, ReceiptVerdict, RestState, StepEvent, StepState } from '../state/index.ts';
+import type { CancelVerdict, ParentStatus, Plan, ReasonCode, ReceiptKind, ReceiptVerdict, RestState, StepEvent, StepState } from '../state/index.ts';
 import type { FailureRow, Stored } from './types.ts';
 
 /** All times are ISO 8601 in UTC, by the ledger's clock. */
@@ -222,4 +222,17 @@ export interface LedgerGauges {
   readonly workers: { readonly seen: number; readonly clock_skew_ms: number };
   /** A bound was met: the counts of tasks are the least that there are. */
   readonly truncated: boolean;
+}
+
+/** A registered version of a task type. */
+export interface TaskTypeRow {
+  readonly type: string;
+  readonly version: number;
+  readonly plan: Plan;
+  readonly plan_digest: string;
+  /** JSON Schema of what may be enqueued; null: not known, or it can't be said as one. */
+  readonly input_schema: Stored;
+  readonly input_bytes_max: number;
+  readonly registered_at: string;
+  readonly registered_by: string;
 }

@@ -8,6 +8,8 @@ export interface TypeRow {
   readonly version: number;
   readonly plan: Plan;
   readonly plan_digest: string;
+  /** JSON Schema of what may be enqueued; absent: not known. */
+  readonly input_schema?: Stored;
   readonly input_bytes_max: number;
   readonly by: string;
 }

@@ -37,6 +37,7 @@ export class Metrics {
   readonly receipts: Counter<'kind' | 'verdict'>;
   readonly enqueued: Counter<'type' | 'created'>;
   readonly actions: Counter<'action' | 'verdict'>;
+  readonly refusals: Counter<'code'>;
   readonly outbox: Counter<'result'>;
   readonly sweeps: Counter<'result'>;
   readonly loopPasses: Counter<'loop' | 'result'>;
@@ -60,6 +61,7 @@ export class Metrics {
     this.receipts = counter('receipts_total', 'Receipts and reviewers\' verdicts that this process took in, by judgement.', ['kind', 'verdict']);
     this.enqueued = counter('enqueued_total', 'Tasks that this process enqueued; created is false for a known key.', ['type', 'created']);
     this.actions = counter('actions_total', 'Cancels, withdrawals, abandoned waits and replays that this process took in, by answer.', ['action', 'verdict']);
+    this.refusals = counter('api_refusals_total', 'Requests that this process refused: no or a bad token or signature, a role or type that is not the caller\'s, too many.', ['code']);
     this.outbox = counter('outbox_sends_total', 'Wake-ups by this process: sent, failed, parked.', ['result']);
     this.sweeps = counter('sweeper_results_total', 'What this process\'s sweeper did: moved, judged, woken, busy, failed.', ['result']);
     this.loopPasses = counter('loop_passes_total', 'Passes of this process\'s loops: ok or failed.', ['loop', 'result']);

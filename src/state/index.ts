@@ -8,4 +8,5 @@ export * from './limits.ts';
 export * from './backoff.ts';
 export * from './notify.ts';
 export * from './plan.ts';
+export * from './roles.ts';
 export type * from './view.ts';

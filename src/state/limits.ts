@@ -78,6 +78,23 @@ export const LIMITS = {
   notify_unconfirmed_ms: 15 * 60_000,
   notify_window_ms: 24 * 3_600_000,
   worker_seen_ms: 15_000,
+  /** Between two looks at the timeline by a process that streams it. */
+  event_poll_ms: 200,
+  event_page_rows: 500,
+  /** The newest entries are kept for all readers of a process; who is further behind reads the ledger. */
+  event_recent_rows: 2_000,
+  event_marks_max: 100,
+  /** A stream says that it is alive this often: below the idle limits of common proxies. */
+  event_beat_ms: 15_000,
+  /** Streams of one API process at once. */
+  event_streams_max: 500,
+  /** One request may wait this long for a task's end: below the limits of common proxies. */
+  api_wait_seconds_max: 30,
+  /** The largest body: a batch. Other routes take one input and what goes with it. */
+  api_body_bytes_max: 1024 * 1024,
+  api_requests_per_minute_max: 6_000,
+  /** Requests without a token in force, from one address. */
+  api_refusals_per_minute_max: 120,
   /** Rows that each part of the metrics' read looks at. */
   gauge_rows_max: 50_000,
   /** Temporal refuses more than 10,000 signals in a run, and reading one again costs about 1 ms; a new run starts long before. */

@@ -115,8 +115,8 @@ export class TaskWorker {
       const door = metrics === undefined ? new Door(database) : new ObservedDoor(database, metrics);
       const reader = new Reader(database);
       metrics?.readLedger(reader);
-      for (const { type, version, plan, planDigest } of options.tasks) {
-        await door.typeRegister({ type, version, plan, plan_digest: planDigest, input_bytes_max: LIMITS.input_bytes_max, by: holder });
+      for (const { type, version, plan, planDigest, inputSchema } of options.tasks) {
+        await door.typeRegister({ type, version, plan, plan_digest: planDigest, input_schema: inputSchema, input_bytes_max: LIMITS.input_bytes_max, by: holder });
       }
       const [connection, native] = await connect({ address: options.temporalAddress, ...options.temporalConnection }, opened);
       const traced = tracing === undefined ? undefined : await tracedBy(tracing);

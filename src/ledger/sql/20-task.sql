@@ -6,8 +6,8 @@ declare
   v_now timestamptz := throughline.now();
   v_digest text;
 begin
-  insert into throughline.task_type (type, version, plan, plan_digest, input_bytes_max, registered_at, registered_by)
-  values (p ->> 'type', (p ->> 'version')::integer, p -> 'plan', p ->> 'plan_digest', (p ->> 'input_bytes_max')::integer, v_now, p ->> 'by')
+  insert into throughline.task_type (type, version, plan, plan_digest, input_schema, input_bytes_max, registered_at, registered_by)
+  values (p ->> 'type', (p ->> 'version')::integer, p -> 'plan', p ->> 'plan_digest', nullif(p -> 'input_schema', 'null'), (p ->> 'input_bytes_max')::integer, v_now, p ->> 'by')
   on conflict do nothing;
   select plan_digest into v_digest from throughline.task_type where type = p ->> 'type' and version = (p ->> 'version')::integer;
   if v_digest <> p ->> 'plan_digest' then

@@ -1,0 +1,3 @@
+export { createApi } from './server.ts';
+export type { Api, ApiOptions } from './server.ts';
+export type { ArtifactReader } from './operation.ts';

@@ -1,0 +1,43 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ThroughlineError } from '../../errors.ts';
+import { LIMITS } from '../../state/index.ts';
+import { operation } from '../operation.ts';
+import type { ApiDeps } from '../operation.ts';
+import * as s from '../schemas.ts';
+
+/** The body as it was signed, byte for byte. */
+const rawOf = (request: FastifyRequest): Buffer => request.rawBody ?? Buffer.alloc(0);
+
+export function receiptRoutes(app: FastifyInstance, { client }: ApiDeps): void {
+  operation(app, {
+    method: 'POST', url: '/v1/receipts', id: 'deliverReceipt', tag: 'receipts', permission: 'deliver_receipt', bodyLimit: LIMITS.receipt_bytes_max * 2,
+    summary: 'Deliver a receipt', description: "Signed as Standard Webhooks has it (webhook-id, webhook-timestamp, webhook-signature) with a key of the sender, or with a token of the role `platform` that is named as the sender. Stored first, then judged: a receipt that doesn't match is answered with its verdict.",
+    query: s.NoQuery, body: s.ReceiptBody, answers: { 200: s.ReceiptAnswer }, codes: ['SIGNATURE_INVALID', 'SENDER_FORBIDDEN', 'INPUT_NOT_STORABLE', 'REASON_REQUIRED', 'INPUT_TOO_LARGE'],
+    async handle({ body, request }) {
+      const { caller } = request;
+      const receipt = { ...body };
+      if (caller === null) {
+        const id = await client.access.verifySender(body.sender, request.headers, rawOf(request));
+        // The header is signed: it names the delivery, and a body that names another one is a mistake.
+        if (body.deliveryId !== undefined && body.deliveryId !== id) throw new ThroughlineError('INPUT_INVALID', { path: '/deliveryId', message: 'The body names another delivery than the webhook-id header.' });
+        receipt.deliveryId = id;
+      } else if (caller.token.role === 'platform' && caller.token.name !== body.sender) {
+        throw new ThroughlineError('SENDER_FORBIDDEN', { facts: { sender: body.sender } });
+      } else if (caller.token.types.length > 0 && /^[0-9a-f-]{36}$/i.test(body.task)) {
+        await caller.mayTask(body.task).catch((error: unknown) => {
+          // What names no task is stored and judged as such.
+          if (!(error instanceof ThroughlineError) || error.code === 'TYPE_FORBIDDEN') throw error;
+        });
+      }
+      if (receipt.deliveryId === undefined) throw new ThroughlineError('INPUT_INVALID', { path: '/deliveryId', message: 'A receipt names its delivery: deliveryId, or the webhook-id header of a signed one.' });
+      return client.deliverReceipt(receipt as never);
+    },
+  });
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Kept where a signature is checked. */
+    rawBody?: Buffer;
+  }
+}
