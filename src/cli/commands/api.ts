@@ -46,14 +46,14 @@ export const apiCommand = () =>
 /** The client, the server and what they need, as one thing that is closed in order. */
 export async function serveApi(options: { readonly databaseUrl: string; readonly config: Config; readonly host: string; readonly port: number; readonly connectionsMax?: number }) {
   const { databaseUrl, config, host, port, connectionsMax } = options;
-  const [{ createClient, createLogger, localArtifactStore }, { createApi }, { Metrics }] = await Promise.all([import('../../index.ts'), import('../../api/index.ts'), import('../../metrics/index.ts')]);
+  const [{ createClient, createLogger, openArtifactStore }, { createApi }, { Metrics }] = await Promise.all([import('../../index.ts'), import('../../api/index.ts'), import('../../metrics/index.ts')]);
   const { temporalAddress: address, temporalNamespace: namespace, temporalConnection: connection } = config;
   const log = createLogger(config.logLevel);
   const metrics = new Metrics();
   const client = createClient({ databaseUrl, by: 'api', metrics, ...(connectionsMax === undefined ? {} : { connectionsMax }), ...(address === undefined ? {} : { temporal: { address, namespace, connection } }) });
   try {
     await client.verifySchema();
-    const api = await createApi({ client, metrics, log, artifacts: localArtifactStore(config.artifactDir) });
+    const api = await createApi({ client, metrics, log, artifacts: await openArtifactStore(config.artifacts) });
     const url = await api.listen({ host, port });
     return {
       url, log, client,
