@@ -640,7 +640,16 @@ function _answer_cancels(p_task uuid, p_step text, p_state text, p_reason text, 
 function _append_only() returns trigger language plpgsql volatile
 function _apply_receipt(p_receipt uuid, p_now timestamp with time zone) returns boolean language plpgsql volatile
 function _apply_stored(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _audit_cancel(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_effect(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_late(p_task uuid, p_since timestamp with time zone, p_late timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_receipt(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_step(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_task(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audit_timeline(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
+function _audited(p_id uuid, p_ended_at timestamp with time zone, p_task uuid, p_since timestamp with time zone) returns boolean language sql immutable
 function _bounded(p text, p_path text, p_chars integer) returns text language plpgsql immutable
+function _by_hand(p_task uuid, p_step text) returns boolean language sql stable
 function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _cancel_verdict_ms() returns bigint language sql immutable
 function _canonical(p jsonb, p_path text, p_depth integer DEFAULT 0) returns text language plpgsql immutable
@@ -648,6 +657,7 @@ function _canonical_number(p text, p_path text) returns text language plpgsql im
 function _check_current(s step, p jsonb) returns boolean language sql immutable
 function _check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable
 function _claim_answer(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql stable
+function _claimed(p_task uuid, p_step text, p_attempt integer, p_epoch bigint) returns boolean language sql stable
 function _close_effect(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _differing_paths(a jsonb, b jsonb) returns jsonb language sql immutable
@@ -702,6 +712,7 @@ function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEF
 function _webhook_answer(p_id uuid) returns jsonb language sql stable
 function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function artifact_put(p_task uuid, p_step text, p_claim uuid, p jsonb, p_max integer) returns jsonb language plpgsql volatile
+function audit(p jsonb) returns jsonb language plpgsql stable
 function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
 function check_claim(p_task uuid, p_step text, p_check uuid, p_hold_ms bigint, p_holder text) returns jsonb language plpgsql volatile
 function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_value jsonb, p_max integer) returns jsonb language plpgsql volatile

@@ -4,6 +4,7 @@
  * the database, needs a database and is compared by test/ledger/schema.test.ts.)
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { auditMarkdown } from './generate-audit.ts';
 import { openapiJson } from './generate-openapi.ts';
 import { rulesSql } from './generate-rules.ts';
 import { stateMachineMarkdown } from './generate-state-machine.ts';
@@ -11,6 +12,7 @@ import { stateMachineMarkdown } from './generate-state-machine.ts';
 const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'migrations/repeatable/rules.sql': rulesSql,
   'docs/state-machine.md': stateMachineMarkdown,
+  'docs/audit.md': auditMarkdown,
   'docs/openapi.json': openapiJson,
 };
 

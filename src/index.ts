@@ -2,6 +2,7 @@
 export { createClient, ThroughlineClient } from './client/client.ts';
 export type { Action, ClientOptions, ReceiptInput } from './client/client.ts';
 export type { BatchItem, BatchOptions, BatchResult, EnqueueOptions } from './client/enqueue.ts';
+export type { AuditFinding, AuditOptions, AuditReport } from './client/audit.ts';
 export type { NotificationQuery, WebhookChange, WebhookInput, Webhooks, WebhookWithSecret } from './client/webhooks.ts';
 export type { Rest, WaitOptions } from './client/wait.ts';
 export { explain } from './client/explain/index.ts';
@@ -24,6 +25,8 @@ export { localArtifactStore } from './activities/artifacts.ts';
 export type { ArtifactStore } from './activities/artifacts.ts';
 export type { CancelAnswer, Enqueued, NotificationPage, NotificationRow, Page, ReceiptAnswer, ReplayAnswer, StepRow, TaskListRow, TaskRecord, TimelineRow, TouchRow, WebhookRow } from './ledger/index.ts';
 export { Database, migrate } from './ledger/index.ts';
+export { AUDIT_CHECKS } from './state/index.ts';
+export type { AuditCheck, AuditCode } from './state/index.ts';
 export { NOTIFY_EVENTS } from './state/index.ts';
 export type { NotificationStatus, NotifyEvent } from './state/index.ts';
 export type { ParentStatus, ReasonCode, RestState, View } from './state/index.ts';

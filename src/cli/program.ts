@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { addCommon } from './command.ts';
 import { apiCommand } from './commands/api.ts';
+import { auditCommand } from './commands/audit.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { completeCommand, completionCommand } from './commands/completion.ts';
 import { decideCommand } from './commands/decide.ts';
@@ -41,7 +42,7 @@ Exit codes:
   4   the present state refuses, or a conflict
   5   Postgres or Temporal cannot be reached, or the schema does not fit
   6   the wait timed out
-  1, 7, 8 of doctor and watch: see their help
+  1, 7, 8 of doctor, audit and watch: see their help
   70  a promise of the program was broken; please report it
   A second Ctrl-C or SIGTERM ends worker and dev at once, with 130 or 143.
 
@@ -54,7 +55,7 @@ Examples:
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
     ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), completionCommand()]],
-    ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand()]],
+    ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
     ['Tell:', [webhooksCommand()]],
     ['Admit:', [tokensCommand(), senderKeysCommand()]],

@@ -28,6 +28,8 @@ const en = {
   removed: (dropped: number) => `removed; ${String(dropped)} pending or parked notifications dropped`,
   unparked: 'pending again',
   notParked: (status: string) => `not parked: it is ${status}`,
+  andMore: (rows: number) => `and ${String(rows)} more`,
+  audited: (checks: number, tasks: number, at: string, found: number) => `${String(tasks)} tasks, ${String(checks)} promises, ${at}: ${found === 0 ? 'nothing was found.' : `${String(found)} of them are not kept.`}`,
   kinds: { transition: 'transition', parent: 'task', intent: 'sending', outcome: 'answer', receipt: 'receipt', cancel: 'cancel', check: 'check', correction: 'correction', late: 'late truth', note: 'note' },
 } as const;
 
@@ -61,6 +63,8 @@ const zh: Words = {
   removed: (dropped) => `已移除；丢弃了 ${String(dropped)} 条待发或搁置的通知`,
   unparked: '重新待发',
   notParked: (status) => `未搁置：当前为 ${status}`,
+  andMore: (rows) => `另有 ${String(rows)} 行`,
+  audited: (checks, tasks, at, found) => `${String(tasks)} 个任务，${String(checks)} 项承诺，${at}：${found === 0 ? '未发现问题。' : `其中 ${String(found)} 项未守。`}`,
   kinds: { transition: '转换', parent: '任务', intent: '发送', outcome: '应答', receipt: '回执', cancel: '取消', check: '检查', correction: '更正', late: '迟到的事实', note: '备注' },
 };
 

@@ -12,6 +12,8 @@ import { traceParent, traced } from '../tracing/spans.ts';
 import { LIMITS, PARENT_STATUSES, RECEIPT_KINDS, REASON_CODES } from '../state/index.ts';
 import type { ReceiptKind, View } from '../state/index.ts';
 import { Access } from './access.ts';
+import { audit } from './audit.ts';
+import type { AuditOptions, AuditReport } from './audit.ts';
 import { enqueueBatch } from './batch.ts';
 import { checkedTaskId, checkedTime, checkPageLimit } from './checks.ts';
 import { conflictWithPaths, enqueueRow } from './enqueue.ts';
@@ -235,6 +237,11 @@ export class ThroughlineClient {
   async health(): Promise<Health> {
     const [ledger, temporal] = await Promise.all([ledgerHealth(this.#db), this.#sight?.answers()]);
     return { ledger, temporal: temporal === undefined ? 'not_configured' : temporal ? 'up' : 'down' };
+  }
+
+  /** Asks the live ledger whether every row keeps its promises; see docs/audit.md. Reads only. TASK_UNKNOWN, TIME_INVALID. */
+  async audit(options: AuditOptions = {}): Promise<AuditReport> {
+    return audit(this.#db, options);
   }
 
   /** Resolves when the task is at rest. WAIT_TIMEOUT, TASK_UNKNOWN. */

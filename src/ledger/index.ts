@@ -1,6 +1,8 @@
 export { AccessLedger } from './access.ts';
 export type * from './access.ts';
 export { boundedText, checkedAction } from './action.ts';
+export { auditLedger } from './audit.ts';
+export type { AuditAnswer, AuditRow } from './audit.ts';
 export { Database } from './database.ts';
 export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';

@@ -8,5 +8,6 @@ export * from './limits.ts';
 export * from './backoff.ts';
 export * from './notify.ts';
 export * from './plan.ts';
+export * from './audit.ts';
 export * from './roles.ts';
 export type * from './view.ts';

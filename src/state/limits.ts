@@ -95,6 +95,10 @@ export const LIMITS = {
   api_requests_per_minute_max: 6_000,
   /** Requests without a token in force, from one address. */
   api_refusals_per_minute_max: 120,
+  /** Rows that the audit shows of each finding; it counts them all. */
+  audit_rows_max: 20,
+  /** What was due this long ago and has found nobody is a finding: several times what the sweeper needs. */
+  audit_late_ms: 5 * 60_000,
   /** Rows that each part of the metrics' read looks at. */
   gauge_rows_max: 50_000,
   /** Temporal refuses more than 10,000 signals in a run, and reading one again costs about 1 ms; a new run starts long before. */

@@ -6,10 +6,15 @@ import { SCENARIOS } from './scenarios/index.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 
 let ledger: Ledger;
+/** For states that the door alone does not bring about. */
+let prepared: Ledger;
 beforeAll(async () => {
-  ledger = await openLedger();
+  [ledger, prepared] = [await openLedger(), await openLedger()];
 });
-afterAll(() => ledger.close());
+afterAll(async () => {
+  await prepared.close({ unaudited: 'states are prepared past the door' });
+  await ledger.close();
+});
 
 /** Who writes an edge of this cause. Checks are asked for by the driver and answered by a worker. */
 const ACTOR: Readonly<Record<Cause, RegExp>> = {
@@ -25,13 +30,13 @@ async function expectAgreement(tale: Tale, moves: readonly Entry[]): Promise<voi
   const row = await tale.row();
   const last = moves.at(-1);
   expect({ state: row.state, seq: row.seq, reason: row.reason }).toEqual({ state: last?.to_state, seq: last?.id, reason: last?.reason });
-  const steps = await ledger.query<{ state: RestState }>('select state from throughline.step where task_id = $1 order by ordinal', [tale.task]);
+  const steps = await tale.ledger.query<{ state: RestState }>('select state from throughline.step where task_id = $1 order by ordinal', [tale.task]);
   const states = steps.map(({ state }) => state);
   expect(await tale.taskRow()).toMatchObject({ status: rollUp(states), at_rest: atRest(states) });
 }
 
 async function fires(rule: Rule, from: FromState, scenario: Scenario): Promise<void> {
-  const tale = await scenario.begin(ledger);
+  const tale = await scenario.begin(scenario.prepared === undefined ? ledger : prepared);
   const created = from === 'none';
   const before = await tale.row();
   if (!created) expect(before.state).toBe(from);
@@ -65,7 +70,7 @@ describe.each(rows)('$key', ({ rule, from, key }) => {
   if (reach === undefined) return;
   if ('excluded' in reach) {
     test(`is unreachable: ${reach.excluded}`, async () => {
-      const tale = await reach.begin(ledger);
+      const tale = await reach.begin(prepared);
       await expect(reach.attempt(tale)).rejects.toMatchObject({ code: '23514' });
     });
     return;

@@ -116,6 +116,7 @@ test('a receipt that cannot be judged stops neither the sweep of its task nor th
   expect(await tale.state()).toBe('unconfirmed');
   expect(await ledger.query('select verdict, verdict_facts from throughline.receipt where task_id = $1', [tale.task])).toEqual([{ verdict: null, verdict_facts: { judging_failed: 'broken' } }]);
   await ledger.query('drop trigger no on throughline.receipt');
+  expect(await sweep(tale)).toMatchObject({ judged: 1 });
 });
 
 test('a step that is at rest or healthy is left alone', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../src/errors.ts';
 import {
-  CATEGORIES, EVENTS, NOTIFY_EVENT_NAMES, PARENT_STATUSES, REASONS, RECEIPT_KINDS, RECEIPT_VERDICTS, RULES, STAGES, STATE_MEANINGS, STEP_STATES,
+  AUDIT_CHECKS, CATEGORIES, EVENTS, NOTIFY_EVENT_NAMES, PARENT_STATUSES, REASONS, RECEIPT_KINDS, RECEIPT_VERDICTS, RULES, STAGES, STATE_MEANINGS, STEP_STATES,
   type CancelVerdict, type Reason, type ReasonCode,
 } from '../../src/state/index.ts';
 
@@ -23,6 +23,7 @@ const PRESENT: Readonly<Record<string, readonly string[]>> = {
   events: Object.keys(EVENTS),
   errors: Object.keys(ERRORS),
   notify_events: NOTIFY_EVENT_NAMES,
+  audit_checks: Object.keys(AUDIT_CHECKS),
 };
 const STORED = JSON.parse(readFileSync(new URL('./codes.json', import.meta.url), 'utf8')) as Readonly<Record<string, readonly string[]>>;
 
@@ -61,7 +62,7 @@ describe('reasons', () => {
 
   test('every code has its own sentence in both languages', () => {
     const CHINESE = /\p{Script=Han}/u;
-    const tables: readonly Readonly<Record<string, { readonly en: string; readonly zh: string }>>[] = [REASONS, CATEGORIES, RECEIPT_VERDICTS, STATE_MEANINGS];
+    const tables: readonly Readonly<Record<string, { readonly en: string; readonly zh: string }>>[] = [REASONS, CATEGORIES, RECEIPT_VERDICTS, STATE_MEANINGS, AUDIT_CHECKS];
     for (const table of tables) {
       const meanings = Object.entries(table);
       for (const [code, { en, zh }] of meanings) {

@@ -2,8 +2,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { expect } from '@jest/globals';
 import pg from 'pg';
 import { Database, Door, migrate } from '../../src/ledger/index.ts';
+import { findings } from './soundness.ts';
 import { stackAddresses } from './stack.ts';
 
 /** A row as the database gives it. */
@@ -18,8 +20,11 @@ export interface Ledger {
   shiftClock(ms: number): Promise<void>;
   /** Any SQL, past the door: the result's rows; throws pg.DatabaseError. */
   query<T extends Row = Row>(sql: string, values?: readonly unknown[]): Promise<T[]>;
-  /** Ends the connections and drops the database. */
-  close(): Promise<void>;
+  /**
+   * Ends the connections and drops the database. First it is audited: whatever a test did to it, every promise must hold.
+   * `unaudited` says why a test broke one on purpose.
+   */
+  close(options?: { readonly unaudited: string }): Promise<void>;
 }
 
 /** All test processes of a run wait for each other on it while one makes the template. */
@@ -109,9 +114,13 @@ export async function openLedger(): Promise<Ledger> {
     async query<T extends Row>(sql: string, values: readonly unknown[] = []) {
       return (await pool.query<T>(sql, [...values])).rows;
     },
-    async close() {
-      await Promise.all([database.end(), pool.end()]);
-      await drop(name);
+    async close(options) {
+      try {
+        if (options === undefined) expect(await findings({ database })).toEqual({});
+      } finally {
+        await Promise.all([database.end(), pool.end()]);
+        await drop(name);
+      }
     },
   };
 }
