@@ -201,10 +201,10 @@ test('an audit waits for no writer, and sees one moment', async () => {
 test('some thousand tasks are audited in a time that is told', async () => {
   const own = await openLedger();
   await (await (await (await (await Tale.of(own, FREE)).claim()).fail()).claim()).done();
-  // The same life three thousand times, under other ids: what is audited is the rows, whoever wrote them.
+  // The same life two thousand times, under other ids: what is audited is the rows, whoever wrote them.
   const id = "md5(r.task_id::text || n)::uuid";
   const copy = (table: string, changed: string, more = ''): string =>
-    `insert into throughline.${table} ${more} select x.* from throughline.${table} r, generate_series(1, 3000) n, lateral jsonb_populate_record(r, jsonb_build_object(${changed})) x`;
+    `insert into throughline.${table} ${more} select x.* from throughline.${table} r, generate_series(1, 2000) n, lateral jsonb_populate_record(r, jsonb_build_object(${changed})) x`;
   await own.database.withClient(async (db) => {
     await db.query('begin; set local session_replication_role = replica');
     await db.query(copy('task', `'id', ${id.replace('task_id', 'id')}, 'seq', r.seq + n * 1000`));
@@ -217,7 +217,7 @@ test('some thousand tasks are audited in a time that is told', async () => {
   const before = performance.now();
   const { tasks, ok } = await reader.audit();
   process.stderr.write(`audit of ${String(tasks)} tasks: ${(performance.now() - before).toFixed(0)} ms\n`);
-  expect({ tasks, ok }).toEqual({ tasks: 3_001, ok: true });
+  expect({ tasks, ok }).toEqual({ tasks: 2_001, ok: true });
   await reader.close();
   await own.close();
 });
