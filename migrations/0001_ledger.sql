@@ -18,6 +18,16 @@ create table ledger_gap (
 );
 insert into ledger_gap default values;
 
+-- How far the walk over the open tasks has come that asks Temporal for their drivers.
+create table drift (
+  one boolean primary key default true check (one),
+  after uuid,                                  -- null: the walk ended
+  started_at timestamptz not null default '-infinity',
+  turn_at timestamptz not null default '-infinity',
+  terminations_since timestamptz not null default clock_timestamp()
+);
+insert into drift default values;
+
 -- A reason code, and what an open cancel is answered when a step ends with it. Written by rules.sql.
 create table reason (
   code text primary key check (code ~ '^[a-z_]{1,63}$'),

@@ -157,6 +157,16 @@ table dedupe (
   constraint dedupe_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
 )
 
+table drift (
+  one boolean default true not null
+  after uuid
+  started_at timestamp with time zone default '-infinity'::timestamp with time zone not null
+  turn_at timestamp with time zone default '-infinity'::timestamp with time zone not null
+  terminations_since timestamp with time zone default clock_timestamp() not null
+  constraint drift_pkey PRIMARY KEY (one)
+  constraint drift_one_check CHECK (one)
+)
+
 table effect (
   id uuid default uuidv7() not null
   task_id uuid not null
@@ -662,6 +672,7 @@ function _close_effect(p_effect uuid, p_status text, p_now timestamp with time z
 function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _differing_paths(a jsonb, b jsonb) returns jsonb language sql immutable
 function _digest(p jsonb, p_path text) returns text language sql immutable
+function _driver_restarts(p_task uuid) returns integer language sql stable
 function _end_generation(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _end_submission(p_task uuid, p_step text, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _facts(s step, p_event text, p_now timestamp with time zone, p_x jsonb) returns facts language plpgsql volatile
@@ -716,6 +727,10 @@ function audit(p jsonb) returns jsonb language plpgsql stable
 function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
 function check_claim(p_task uuid, p_step text, p_check uuid, p_hold_ms bigint, p_holder text) returns jsonb language plpgsql volatile
 function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_value jsonb, p_max integer) returns jsonb language plpgsql volatile
+function drift_looked(p_to timestamp with time zone) returns jsonb language plpgsql volatile
+function drift_take(p_limit integer, p_quiet_ms bigint, p_cycle_ms bigint) returns jsonb language plpgsql volatile
+function drift_turn(p_interval_ms bigint) returns jsonb language plpgsql volatile
+function driver_lost(p_task uuid, p jsonb, p_backoff_ms bigint, p_backoff_max_ms bigint, p_restarts_max integer) returns jsonb language plpgsql volatile
 function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile

@@ -1,9 +1,17 @@
-import type { Client, Connection, ConnectionOptions } from '@temporalio/client';
+import type { Client, Connection, ConnectionOptions, WorkflowExecutionDescription } from '@temporalio/client';
 import { workflowIdOf } from '../workflows/names.ts';
-import type { TemporalSight } from './explain/index.ts';
+import type { TemporalSight, TemporalTrouble } from './explain/index.ts';
 
 /** An explanation must not wait for a Temporal that is away. */
 const PATIENCE_MS = 1_500;
+/** A turn of the workflow's code that fails is tried again at once; from so many on it is no hiccup. */
+const WEDGED_ATTEMPTS = 3;
+/** A long poll lasts a minute; Temporal remembers pollers for five. */
+const POLLER_SEEN_S = 75;
+
+type Raw = Pick<WorkflowExecutionDescription['raw'], 'pendingWorkflowTask' | 'pendingActivities' | 'workflowExecutionInfo'>;
+/** The SDK spells this one unlike the server and its UI. */
+const name = (status: string): string => (status === 'CANCELLED' ? 'CANCELED' : status);
 
 interface Opened {
   readonly connection: Connection;
@@ -26,13 +34,24 @@ export class TemporalSightings {
     const { connection, client, isNotFound } = await this.#open();
     try {
       const description = await connection.withDeadline(Date.now() + PATIENCE_MS, () => client.workflow.getHandle(workflowIdOf(task)).describe());
-      // The SDK spells this one unlike the server and its UI.
-      const { name } = description.status;
-      return { status: name === 'CANCELLED' ? 'CANCELED' : name, run_id: description.runId };
+      const trouble = name(description.status.name) === 'RUNNING' ? await this.#troubleOf(connection, description.raw) : undefined;
+      return { status: name(description.status.name), run_id: description.runId, ...(trouble === undefined ? {} : { trouble }) };
     } catch (error) {
       if (isNotFound(error)) return { status: 'NOT_FOUND', run_id: null };
       return { error: error instanceof Error ? error.message.slice(0, 200) : 'unreachable' };
     }
+  }
+
+  /** What keeps an open run from going on; undefined: nothing that Temporal tells. */
+  async #troubleOf(connection: Connection, { pendingWorkflowTask: turn, pendingActivities, workflowExecutionInfo }: Raw): Promise<TemporalTrouble | undefined> {
+    if ((turn?.attempt ?? 0) >= WEDGED_ATTEMPTS) return 'wedged';
+    if (pendingActivities?.some(({ paused }) => paused === true) === true) return 'activity_paused';
+    const taskQueue = workflowExecutionInfo?.taskQueue ?? '';
+    // Only where a turn waits: a run that waits for a timer needs nobody.
+    if (turn === undefined || turn === null || (turn.startedTime?.seconds ?? null) !== null || taskQueue === '') return undefined;
+    const { pollers } = await connection.withDeadline(Date.now() + PATIENCE_MS, () => connection.workflowService.describeTaskQueue({ namespace: this.#namespace, taskQueue: { name: taskQueue }, }));
+    const lately = Date.now() / 1_000 - POLLER_SEEN_S;
+    return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) > lately) ? undefined : 'no_poller';
   }
 
   /** Whether Temporal answers for the namespace. */

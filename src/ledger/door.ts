@@ -3,10 +3,11 @@
  * is one round trip in autocommit (or one statement in the caller's own transaction), idempotent by the ids
  * that it is given, and answers with what is, whether or not it changed anything. Throws ThroughlineError.
  */
+import { LIMITS } from '../state/index.ts';
 import type { View } from '../state/index.ts';
 import type { Database, Queryable } from './database.ts';
 import type {
-  AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
+  AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, DriftRow, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
   OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, Refused, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow,
 } from './types.ts';
 
@@ -150,6 +151,22 @@ export class Door {
 
   taskSweep(task: string, holder: string, silenceMs: number): Promise<{ moves?: number; judged?: number; woken?: boolean; busy?: true }> {
     return this.#db.call('task_sweep', [task, holder, silenceMs], { patienceMs: 0 });
+  }
+
+  driftTake(limit: number, quietMs: number, cycleMs: number): Promise<{ readonly tasks: readonly DriftRow[]; readonly ended: boolean }> {
+    return this.#db.call('drift_take', [limit, quietMs, cycleMs], { patienceMs: 0 });
+  }
+
+  driftTurn(intervalMs: number): Promise<{ readonly turn: false } | { readonly turn: true; readonly since: string; readonly now: string }> {
+    return this.#db.call('drift_turn', [intervalMs], { patienceMs: 0 });
+  }
+
+  driftLooked(to: string): Promise<{ readonly looked: boolean }> {
+    return this.#db.call('drift_looked', [to], { patienceMs: 0 });
+  }
+
+  driverLost(task: string, row: { status: string; run_id: string | null; seen_at: string | null; by: string }): Promise<{ restarted: boolean; restarts?: number; failing?: boolean }> {
+    return this.#db.call('driver_lost', [task, row, LIMITS.driver_restart_ms, LIMITS.driver_restart_ms_max, LIMITS.driver_restarts_max], { patienceMs: 0 });
   }
 
   workerSeen(id: string, offers: readonly { type: string; version: number }[], queue: string, clockMs: number, stopping: boolean): Promise<{ clock_skew_ms: number }> {

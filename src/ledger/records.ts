@@ -27,6 +27,8 @@ export interface TaskRow {
   readonly again_as: string | null;
   readonly driver_seen_at: string | null;
   readonly driver_run_id: string | null;
+  /** How often its driver was lost and started again since the task last moved. */
+  readonly driver_restarts: number;
 }
 
 export interface StepRow {

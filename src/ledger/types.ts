@@ -295,6 +295,12 @@ export interface ReplayAnswer {
   readonly repeated?: true;
 }
 
+/** An open task whose driver was not heard of lately. */
+export interface DriftRow {
+  readonly task: string;
+  readonly seen_at: string | null;
+}
+
 export interface DueWake {
   readonly task: string;
   readonly version: number;

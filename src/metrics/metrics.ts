@@ -40,6 +40,7 @@ export class Metrics {
   readonly refusals: Counter<'code'>;
   readonly outbox: Counter<'result'>;
   readonly sweeps: Counter<'result'>;
+  readonly drift: Counter<'result'>;
   readonly loopPasses: Counter<'loop' | 'result'>;
   readonly loopSeen: Gauge<'loop'>;
 
@@ -63,6 +64,7 @@ export class Metrics {
     this.actions = counter('actions_total', 'Cancels, withdrawals, abandoned waits and replays that this process took in, by answer.', ['action', 'verdict']);
     this.refusals = counter('api_refusals_total', 'Requests that this process refused: no or a bad token or signature, a role or type that is not the caller\'s, too many.', ['code']);
     this.outbox = counter('outbox_sends_total', 'Wake-ups by this process: sent, failed, parked.', ['result']);
+    this.drift = counter('drift_results_total', 'Drivers that Temporal had lost, as this process found them: cancelled (a run was terminated), restarted, failing.', ['result']);
     this.sweeps = counter('sweeper_results_total', 'What this process\'s sweeper did: moved, judged, woken, busy, failed.', ['result']);
     this.loopPasses = counter('loop_passes_total', 'Passes of this process\'s loops: ok or failed.', ['loop', 'result']);
     this.loopSeen = new Gauge({ name: 'throughline_loop_last_success_timestamp_seconds', help: 'When a loop of this process last passed without failing.', labelNames: ['loop'], registers });

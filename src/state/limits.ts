@@ -56,6 +56,16 @@ export const LIMITS = {
   sweep_batch_rows: 200,
   /** A due row without a claim for this long has a silent driver. */
   driver_silence_ms: 10_000,
+  /** So often Temporal is asked for runs that were terminated, and for the drivers of the next open tasks. */
+  drift_interval_ms: 5_000,
+  drift_batch_rows: 200,
+  /** The walk over all open tasks begins anew at most so often, and passes over drivers that were heard of since. */
+  drift_cycle_ms: 60_000,
+  /** A driver that was lost is started again after this long, doubled while nothing else happens. */
+  driver_restart_ms: 5_000,
+  driver_restart_ms_max: 3_600_000,
+  /** From so many restarts without progress on, the driver counts as failing. */
+  driver_restarts_max: 6,
   webhook_url_chars_max: 2_000,
   webhook_types_max: 100,
   /** The longest wait for an endpoint's answer, connecting included. */

@@ -14,6 +14,8 @@ export interface DispatcherOptions {
   readonly taskQueue: string;
   /** The namespace has our search attributes. */
   readonly searchAttributes: boolean;
+  /** Asked before a silent task gets another run: a person may have terminated the last one. */
+  readonly cancelIfTerminated?: (task: string) => Promise<boolean>;
   readonly log: Logger;
 }
 
@@ -65,8 +67,9 @@ export class Dispatcher {
   }
 
   async #send(row: DueWake): Promise<void> {
-    const { client, taskQueue, searchAttributes } = this.#options;
+    const { client, taskQueue, searchAttributes, cancelIfTerminated } = this.#options;
     const { view, priority } = row;
+    if (row.forced) await cancelIfTerminated?.(row.task);
     await client.workflow.signalWithStart(TASK_WORKFLOW, {
       workflowId: workflowIdOf(row.task),
       taskQueue,

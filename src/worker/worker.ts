@@ -16,6 +16,7 @@ import { LIMITS } from '../state/index.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { AddressPolicy } from '../webhooks/address.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { Drift } from './drift.ts';
 import { Loop } from './loop.ts';
 import { quietLogger } from './log.ts';
 import { Notifier } from './notifier.ts';
@@ -144,7 +145,8 @@ export class TaskWorker {
         maxHeartbeatThrottleInterval: '5s', defaultHeartbeatThrottleInterval: '5s',
       });
       const searchAttributes = await hasSearchAttributes(connection, namespace, log);
-      const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log });
+      const drift = new Drift({ door, client, taskQueue, holder, log, ...(metrics === undefined ? {} : { metrics }) });
+      const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log, cancelIfTerminated: (task) => drift.cancelIfTerminated(task) });
       const sweeper = new Sweeper({ door, holder, log, ...(metrics === undefined ? {} : { metrics }) });
       const notifier = new Notifier({ notifications: new Notifications(database), reader, addresses: new AddressPolicy(options.webhookAllow), log, signal: shutdown.signal });
       const offers = options.tasks.map(({ type, version }) => ({ type, version }));
@@ -156,6 +158,7 @@ export class TaskWorker {
       const loops = [
         { name: 'dispatch', intervalMs: options.dispatchIntervalMs ?? LIMITS.dispatch_interval_ms, runOnce: async () => (await dispatcher.runOnce()).taken >= LIMITS.dispatch_batch_rows },
         { name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows },
+        { name: 'drift', intervalMs: LIMITS.drift_interval_ms, runOnce: async () => { await drift.runOnce(); return false; } },
         { name: 'notify', intervalMs: LIMITS.notify_interval_ms, runOnce: async () => (await notifier.runOnce()).taken >= LIMITS.notify_each_rows },
         { name: 'seen', intervalMs: SEEN_INTERVAL_MS, runOnce: async () => { await seen(false); return false; } },
       ].map((loop) => new Loop({ ...loop, log, ...(metrics === undefined ? {} : { metrics }) }));

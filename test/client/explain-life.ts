@@ -198,7 +198,7 @@ export class Life {
       task: {
         id: TASK, type: 'publish-note', version: 2, key: 'note-17', input: {}, status, at_rest: rest, reason: held?.reason ?? 'new_task', held_by: status === 'succeeded' ? null : (held?.name ?? null), seq,
         since: held?.since ?? iso(START), deadline_at: null, created_at: iso(START), created_by: 'service:notes', ended_at: rest ? iso(this.now) : null, again_of: null, again_as: null, priority: null, fairness_key: null, fairness_weight: null,
-        driver_seen_at: null, driver_run_id: null, ...this.task,
+        driver_seen_at: null, driver_run_id: null, driver_restarts: 0, ...this.task,
       },
       steps: this.steps, timeline: this.timeline, touches: this.touches, receipts: this.receipts, cancels: this.cancels, artifacts: this.artifacts, acceptances: this.acceptances,
       outbox: this.outbox, offers: this.offers, workers: this.workers,

@@ -66,7 +66,7 @@ describe('the dashboard', () => {
     const shown = new Set([...charts.map(([, { expr }]) => expr), ...rules.map(({ expr }) => expr)].flatMap((expr) => read(expr).names).map((name) => name.replace(/_(bucket|sum|count)$/, '')));
     const ours = [...series.keys()].filter((name) => name.startsWith('throughline_')).map((name) => name.replace(/_(bucket|sum|count)$/, ''));
     expect([...new Set(ours)].filter((name) => !shown.has(name)).sort()).toEqual([
-      'throughline_actions_total', 'throughline_intents_refused_total', 'throughline_ledger_truncated', 'throughline_receipts_total', 'throughline_sweeper_results_total',
+      'throughline_actions_total', 'throughline_api_refusals_total', 'throughline_drift_results_total', 'throughline_intents_refused_total', 'throughline_ledger_truncated', 'throughline_receipts_total', 'throughline_sweeper_results_total',
     ]);
   });
 });

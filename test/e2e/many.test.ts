@@ -60,8 +60,11 @@ test('of tasks cancelled at random moments, answer and end agree, and no intent 
       await wait(startMs);
       // Every tenth is cancelled long before it may run, another tenth after its end, however fast or slow the machine is.
       const early = n % 10 === 5;
-      const task = early ? (await stage.client.enqueue(stage.tasks[type], { n }, { delay: '1h', key: randomUUID() })).id : await stage.start(stage.tasks[type], { n, failures }, slow ? (id) => stage.platform.admin.addFault({ kind: 'slow_answer', task: id, ms: 700 }) : undefined);
+      // Another tenth stands in its handler.
+      const stands = n % 10 === 3;
+      const task = stands ? await stage.start(stage.tasks.plain, { n, stand: ['start'] }) : early ? (await stage.client.enqueue(stage.tasks[type], { n }, { delay: '1h', key: randomUUID() })).id : await stage.start(stage.tasks[type], { n, failures }, slow ? (id) => stage.platform.admin.addFault({ kind: 'slow_answer', task: id, ms: 700 }) : undefined);
       if (n % 10 === 0) await stage.rested(task);
+      else if (stands) await stage.hooks.reached(task, 'start');
       else await wait(cancelMs);
       const answer = await stage.client.cancel(task, { by: 'li', why: `number ${String(n)}` });
       if (twice) expect((await stage.client.cancel(task, { id: answer.id, by: 'li', why: `number ${String(n)}` })).id).toBe(answer.id);

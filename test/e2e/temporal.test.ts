@@ -169,15 +169,37 @@ describe('a plain Temporal client', () => {
 });
 
 describe('a driver', () => {
-  scenes.test('that was terminated is replaced from the ledger, and the task ends', async () => {
-    const task = await later(4_000);
+  scenes.test('that was terminated is a cancel by temporal; a new run closes as canceled', async () => {
+    const task = await later();
     const first = (await run(task).describe()).runId;
     await run(task).terminate('by the test');
     expect((await stage.client.explain(task)).driver).toMatchObject({ agrees_with_temporal: 'no' });
     const record = await stage.rested(task);
-    expect(stepOf(record)).toMatchObject({ state: 'succeeded', attempt: 1, charged: 1 });
-    expect((await run(task).describe()).runId).not.toBe(first);
-    expect(await closed(run(task))).toBe('COMPLETED');
+    expect([stepOf(record).state, record.cancels.map(({ by }) => by)]).toEqual(['cancelled', ['temporal']]);
+    await until('another run', async () => (await run(task).describe()).runId !== first);
+    expect(await closed(run(task))).toBe('CANCELLED');
+  });
+
+  scenes.test('that was terminated while an attempt stood in its handler is replaced, and the attempt ends at its boundary', async () => {
+    const task = await stage.start(stage.tasks.plain, { stand: ['start'] });
+    await stage.hooks.reached(task, 'start');
+    await run(task).terminate();
+    const record = await stage.rested(task);
+    expect([stepOf(record).state, record.cancels.map(({ by }) => by)]).toEqual(['cancelled', ['temporal']]);
+  });
+
+  scenes.test('that was deleted or reset is replaced or goes on, and the task ends as if nothing had happened', async () => {
+    const [deleted, reset] = await Promise.all([later(4_000), later(4_000)]);
+    await stage.temporal.workflowService.deleteWorkflowExecution({ namespace: stage.settings().temporalNamespace, workflowExecution: { workflowId: `task/${deleted}` } });
+    const { events } = await run(reset).fetchHistory();
+    const turn = events?.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes)?.eventId ?? null;
+    await stage.temporal.workflowService.resetWorkflowExecution({ namespace: stage.settings().temporalNamespace, workflowExecution: { workflowId: `task/${reset}` }, reason: 'by the test', requestId: randomUUID(), workflowTaskFinishEventId: turn });
+    for (const task of [deleted, reset]) {
+      const record = await stage.rested(task);
+      expect(stepOf(record)).toMatchObject({ state: 'succeeded', attempt: 1, charged: 1 });
+      expect(record.cancels).toEqual([]);
+      expect(await closed(run(task))).toBe('COMPLETED');
+    }
   });
 
   scenes.test('leaves a version that no worker offers queued, uncharged and explained; it goes on when one appears', async () => {

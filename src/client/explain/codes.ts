@@ -79,11 +79,11 @@ export const ACTION_CODES = [
 export type ActionCode = (typeof ACTION_CODES)[number];
 
 /** Who moves the task. */
-export const DRIVER_CODES = ['at_rest', 'driven', 'hand_over_pending', 'wake_pending', 'parked', 'no_worker', 'no_workers', 'overdue'] as const;
+export const DRIVER_CODES = ['at_rest', 'driven', 'hand_over_pending', 'wake_pending', 'parked', 'no_worker', 'no_workers', 'overdue', 'failing'] as const;
 export type DriverCode = (typeof DRIVER_CODES)[number];
 
 /** How Temporal's status fits what the ledger says. */
-export const TEMPORAL_CODES = ['not_asked', 'unreachable', 'fits', 'not_started', 'closing', 'catching_up', 'forgotten', 'differs', 'gone', 'closed_early', 'still_open', 'paused'] as const;
+export const TEMPORAL_CODES = ['not_asked', 'unreachable', 'fits', 'not_started', 'closing', 'catching_up', 'forgotten', 'differs', 'gone', 'closed_early', 'still_open', 'paused', 'wedged', 'activity_paused', 'no_poller'] as const;
 export type TemporalCode = (typeof TEMPORAL_CODES)[number];
 
 /** What became of a request to the outside. */

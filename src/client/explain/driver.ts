@@ -3,7 +3,7 @@ import { LIMITS } from '../../state/index.ts';
 import type { ParentStatus } from '../../state/index.ts';
 import type { DriverCode, TemporalCode } from './codes.ts';
 import type { Reading, StepReading } from './reading.ts';
-import type { DriverExplanation } from './types.ts';
+import type { DriverExplanation, TemporalTrouble } from './types.ts';
 import { noWorkerClause, waitOf } from './waits.ts';
 import { joined, moment, name, said } from './words.ts';
 
@@ -17,6 +17,7 @@ function codeOf(r: Reading): DriverCode {
   if (task.at_rest) return 'at_rest';
   if (r.parked) return 'parked';
   if (r.handOver) return 'hand_over_pending';
+  if (task.driver_restarts >= LIMITS.driver_restarts_max) return 'failing';
   const waits = r.steps.some((s) => NEEDS_WORKER.has(waitOf(s, r).on));
   if (r.noWorker && waits) return r.record.workers === 0 ? 'no_workers' : 'no_worker';
   if (lateStep(r) !== undefined) return 'overdue';
@@ -34,10 +35,11 @@ const spelled = (status: string): string => (status === 'CANCELLED' ? 'CANCELED'
 /** What says nothing. */
 const UNSAID: ReadonlySet<string> = new Set(['UNKNOWN', 'UNSPECIFIED']);
 
-function temporalCode(r: Reading, status: string): TemporalCode {
+function temporalCode(r: Reading, status: string, trouble?: TemporalTrouble): TemporalCode {
   const { task, outbox } = r.record;
   const onItsWay = outbox !== null && outbox.parked_at === null;
   if (status === 'PAUSED') return 'paused';
+  if (!task.at_rest && status === 'RUNNING' && trouble !== undefined) return trouble;
   if (status === 'NOT_FOUND') {
     if (task.at_rest) return 'forgotten';
     if (r.handOver) return 'not_started';
@@ -53,7 +55,7 @@ function temporalCode(r: Reading, status: string): TemporalCode {
 
 const AGREES: Readonly<Record<TemporalCode, DriverExplanation['agrees_with_temporal']>> = {
   not_asked: 'not_asked', unreachable: 'unknown', fits: 'yes', not_started: 'yes', closing: 'yes', catching_up: 'unknown', forgotten: 'unknown', differs: 'no', gone: 'no',
-  closed_early: 'no', still_open: 'no', paused: 'no',
+  closed_early: 'no', still_open: 'no', paused: 'no', wedged: 'no', activity_paused: 'no', no_poller: 'no',
 };
 
 function temporalOf(r: Reading): Pick<DriverExplanation, 'agrees_with_temporal' | 'temporal'> {
@@ -67,7 +69,7 @@ function temporalOf(r: Reading): Pick<DriverExplanation, 'agrees_with_temporal' 
   if ('error' in sight) return answer('unreachable', null, null, said(sight.error, 200));
   const status = spelled(sight.status);
   if (UNSAID.has(status)) return answer('unreachable', status, sight.run_id, status);
-  return answer(temporalCode(r, status), status, sight.run_id);
+  return answer(temporalCode(r, status, sight.trouble), status, sight.run_id);
 }
 
 export function driverOf(r: Reading): DriverExplanation {
@@ -75,7 +77,7 @@ export function driverOf(r: Reading): DriverExplanation {
   const code = codeOf(r);
   const late = lateStep(r);
   const error = said(outbox?.last_error ?? null, 200);
-  const words = { offer: r.offer, step: late?.row.name ?? '', ago: late === undefined ? '' : moment(r.p, late.row.next_run_at, r.asOf), tries: outbox?.attempts ?? 0, error };
+  const words = { offer: r.offer, step: late?.row.name ?? '', ago: late === undefined ? '' : moment(r.p, late.row.next_run_at, r.asOf), tries: outbox?.attempts ?? 0, restarts: task.driver_restarts, error };
   return {
     code,
     handed_over: !r.handOver,

@@ -28,7 +28,7 @@ function holding(r: Reading): StepReading {
 }
 
 /** Driver's troubles that a step's own sentence may not tell. */
-const TROUBLES: ReadonlySet<DriverExplanation['code']> = new Set(['parked', 'no_worker', 'no_workers', 'overdue']);
+const TROUBLES: ReadonlySet<DriverExplanation['code']> = new Set(['parked', 'no_worker', 'no_workers', 'overdue', 'failing']);
 const SAID_BY_STEP: ReadonlySet<WaitCode> = new Set(['unpark', 'worker', 'overdue']);
 
 /** Green only where a proof stands behind it; a decision against it is no alarm. */
@@ -62,7 +62,7 @@ function headline(r: Reading, driver: DriverExplanation): string {
       const { on } = waitOf(s, r);
       // A parked wake-up says it best itself; what the step says already is not said twice.
       const clause = on === 'unpark' ? driver.sentence : short;
-      const trouble = TROUBLES.has(driver.code) && !SAID_BY_STEP.has(on) && !short.includes(driver.sentence) && driver.sentence;
+      const trouble = TROUBLES.has(driver.code) && (driver.code === 'failing' || !SAID_BY_STEP.has(on)) && !short.includes(driver.sentence) && driver.sentence;
       return p.sentence(joined(p, [said ?? p.named(step, clause), others.length > 0 && p.headline.others(p.list(others)), trouble]), true);
     }
   }

@@ -124,6 +124,7 @@ export const EN: Phrases = {
     no_worker: (d) => `no worker offers ${d.offer}`,
     no_workers: (d) => `no worker is running, so none offers ${d.offer}`,
     overdue: (d) => `${d.step} was due ${d.ago}, and no worker took it yet; the sweeper wakes it`,
+    failing: (d) => `its driver was lost ${String(d.restarts)} times without progress; it is started again, ever later: see its workflow in Temporal`,
   },
   temporal: {
     not_asked: () => 'Temporal was not asked',
@@ -138,6 +139,9 @@ export const EN: Phrases = {
     closed_early: (t) => `Temporal closed its workflow (${t.status}) before the end; it is started again from the ledger`,
     still_open: () => 'the task is at rest, but its workflow is still open in Temporal',
     paused: () => 'its workflow is paused in Temporal; somebody has to unpause it there',
+    wedged: () => 'its workflow fails at every turn in Temporal, which tries it again: see the workflow task\'s failure there',
+    activity_paused: () => 'an activity of it is paused in Temporal; somebody has to unpause it there',
+    no_poller: () => 'no worker asks Temporal for its work (task queue without pollers)',
   },
   proofs: {
     none_yet: 'nothing to prove so far', checking: 'completed; the proof is not accepted yet', accepted: 'the proof was read back and accepted',
@@ -229,6 +233,8 @@ export const EN: Phrases = {
     late: { settle: 'an attempt reported its end after its claim was lost; nothing changed', probe: 'a look outside reported too late; nothing changed', acceptance: 'a check of the proof reported too late; nothing changed' },
     epochs: (claim, current) => `epoch ${claim}, now ${current}`,
     unparked: 'un-parked the wake-up',
+    driver_lost: (status, restarts) => `its driver was lost (Temporal: ${status}); start ${restarts} again from the ledger`,
+    driver_failing: (status, restarts) => `its driver fails: lost ${restarts} times without progress (Temporal: ${status})`,
     note: (what) => `note: ${what}`,
     correction: (entry) => `corrects entry ${entry}`,
     judging_failed: 'judging it failed; it is judged again',

@@ -122,6 +122,7 @@ export const ZH: Phrases = {
     no_worker: (d) => `没有工作进程提供 ${d.offer}`,
     no_workers: (d) => `没有工作进程在运行，因此无人提供 ${d.offer}`,
     overdue: (d) => `${d.step} 本应于 ${d.ago}执行，尚无工作进程领取；巡检会唤醒它`,
+    failing: (d) => `其驱动已 ${String(d.restarts)} 次丢失而毫无进展；会越来越晚地重新启动：请在 Temporal 中查看其工作流`,
   },
   temporal: {
     not_asked: () => '未询问 Temporal',
@@ -136,6 +137,9 @@ export const ZH: Phrases = {
     closed_early: (t) => `Temporal 在结束之前关闭了其工作流（${t.status}）；将依据账本重新启动`,
     still_open: () => '任务已静止，但其工作流在 Temporal 中仍未关闭',
     paused: () => '其工作流在 Temporal 中被暂停；须有人在那里解除',
+    wedged: () => '其工作流在 Temporal 中每一轮都失败并被重试：请查看那里的工作流任务失败原因',
+    activity_paused: () => '其某个活动在 Temporal 中被暂停；须有人在那里解除',
+    no_poller: () => '没有工作进程向 Temporal 领取其工作（任务队列没有轮询者）',
   },
   proofs: {
     none_yet: '尚无可证明的内容', checking: '已完成；证明尚未被接受', accepted: '证明已读回并被接受', not_accepted: '没有证明被接受', unbacked: '显示为已成功，但没有被接受的证明记录',
@@ -223,6 +227,8 @@ export const ZH: Phrases = {
     late: { settle: '一次尝试在失去领取之后报告结束；没有改变任何内容', probe: '一次外部查询报告太晚；没有改变任何内容', acceptance: '一次证明核对报告太晚；没有改变任何内容' },
     epochs: (claim, current) => `纪元 ${claim}，现为 ${current}`,
     unparked: '恢复了唤醒',
+    driver_lost: (status, restarts) => `其驱动丢失（Temporal：${status}）；依据账本第 ${restarts} 次重新启动`,
+    driver_failing: (status, restarts) => `其驱动失败：${restarts} 次丢失而毫无进展（Temporal：${status}）`,
     note: (what) => `备注：${what}`,
     correction: (entry) => `更正条目 ${entry}`,
     judging_failed: '裁定失败；将再次裁定',

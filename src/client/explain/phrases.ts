@@ -54,6 +54,7 @@ export interface DriverWords {
   readonly step: string;
   readonly ago: string;
   readonly tries: number;
+  readonly restarts: number;
   readonly error: string;
 }
 
@@ -182,6 +183,8 @@ export interface Phrases {
     readonly late: Readonly<Record<'settle' | 'probe' | 'acceptance', string>>;
     readonly epochs: (claim: string, current: string) => string;
     readonly unparked: string;
+    readonly driver_lost: (status: string, restarts: string) => string;
+    readonly driver_failing: (status: string, restarts: string) => string;
     readonly note: (what: string) => string;
     readonly correction: (entry: string) => string;
     readonly judging_failed: string;

@@ -127,6 +127,7 @@ function late(facts: Facts, p: Phrases): string {
 
 function note(facts: Facts, p: Phrases): string {
   const what = text(facts, 'what');
+  if (what === 'driver_lost' || what === 'driver_failing') return p.story[what](text(facts, 'status'), text(facts, 'restarts'));
   return joined(p, [what === 'unparked' ? p.story.unparked : p.story.note(what), labelled(p.story.why, text(facts, 'why'))]);
 }
 

@@ -5,7 +5,9 @@ import type { ActionCode, CheckCode, DriverCode, OutcomeCode, ProofCode, RunAnsw
 export type ExplainLanguage = 'en' | 'zh-CN';
 
 /** What Temporal says of the task's workflow (describe without a run id), or why it could not be asked. */
-export type TemporalSight = { readonly status: string; readonly run_id: string | null } | { readonly error: string };
+/** What keeps an open run from going on. */
+export type TemporalTrouble = Extract<TemporalCode, 'wedged' | 'activity_paused' | 'no_poller'>;
+export type TemporalSight = { readonly status: string; readonly run_id: string | null; readonly trouble?: TemporalTrouble } | { readonly error: string };
 
 export interface ExplainOptions {
   readonly lang: ExplainLanguage;

@@ -73,7 +73,7 @@ export function waitOf(s: StepReading, r: Reading): Waiting {
   return { on, at, sentence: joined(r.p, [r.p.waits[on](words), stuck]) };
 }
 
-export const noWorkerClause = (r: Reading): string => r.p.drivers[r.record.workers === 0 ? 'no_workers' : 'no_worker']({ offer: r.offer, step: '', ago: '', tries: 0, error: '' });
+export const noWorkerClause = (r: Reading): string => r.p.drivers[r.record.workers === 0 ? 'no_workers' : 'no_worker']({ offer: r.offer, step: '', ago: '', tries: 0, restarts: 0, error: '' });
 
 // ---- Will it run again? ---------------------------------------------------------------------------
 interface Run extends Due<RunCode> {
