@@ -204,6 +204,60 @@ describe('evidence', () => {
   });
 });
 
+describe('a platform that contradicts itself', () => {
+  test('done after failed, before anything was sent again: believed and then proven, and never sent a second time', async () => {
+    const tale = await submitted();
+    await tale.receives('failed', { retryable: true });
+    expect(await tale.receipt('completed')).toMatchObject({ verdict: 'matched', facts: { after: 'failed' }, state: 'completed' });
+    expect(await tale.tryClaim()).toMatchObject({ refused: 'no_rule' });
+    await tale.accept();
+    expect(await tale.state()).toBe('succeeded');
+  });
+
+  test('done after failed, while the next attempt runs: its intent reuses the answer instead of sending', async () => {
+    const tale = await submitted();
+    await tale.receives('failed', { retryable: true });
+    await tale.claim();
+    expect(await tale.receipt('completed')).toMatchObject({ verdict: 'early', facts: { after: 'failed' } });
+    expect(await tale.tryIntend()).toMatchObject({ reuse: true, generation: 1, external_id: 'ext-1' });
+    await tale.settle('submitted');
+    expect(await tale.state()).toBe('completed');
+  });
+
+  test('done after failed, when it was sent again: kept, and moves nothing', async () => {
+    const tale = await submitted();
+    const first = tale.message;
+    await tale.receives('failed', { retryable: true });
+    await (await tale.claim()).intend();
+    expect(await tale.receipt('completed', { in_reply_to: first })).toMatchObject({ verdict: 'contradicts', state: 'leased' });
+  });
+
+  test('done after a failure that ended the step: dead it stays, a replay is refused, a person confirms it', async () => {
+    const tale = await submitted();
+    await tale.receives('failed');
+    expect(await tale.receipt('completed')).toMatchObject({ verdict: 'after_end', facts: { after: 'failed' }, state: 'dead' });
+    // Repeating the failure does not take it back.
+    expect(await tale.receipt('failed', { code: 'again', external_id: 'ext-1' })).toMatchObject({ verdict: 'contradicts', state: 'dead' });
+    await expect(tale.replay()).rejects.toMatchObject({ code: 'REPLAY_PROOF_ARRIVED' });
+    await tale.confirms(true);
+    expect(await tale.state()).toBe('completed');
+  });
+
+  test('done after failed, under an id of another: not ours', async () => {
+    const tale = await submitted();
+    await tale.receives('failed', { retryable: true });
+    expect(await tale.receipt('completed', { external_id: 'somebody-elses' })).toMatchObject({ verdict: 'contradicts', state: 'queued' });
+  });
+
+  test('failed after done, while that is held: done stands', async () => {
+    const tale = await (await submitted()).withdraws();
+    await tale.receives('completed');
+    expect(await tale.receipt('failed', { retryable: true })).toMatchObject({ verdict: 'contradicts', state: 'submitted' });
+    await tale.withdrawalIs('refused');
+    expect(await tale.state()).toBe('completed');
+  });
+});
+
 describe('any order, any number', () => {
   const orders = [['received', 'progress', 'completed'], ['received', 'completed', 'progress'], ['progress', 'received', 'completed'], ['progress', 'completed', 'received'], ['completed', 'received', 'progress'], ['completed', 'progress', 'received']] as const;
   const moments = {

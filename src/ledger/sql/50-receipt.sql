@@ -65,6 +65,7 @@ declare
   v_senders jsonb;
   v_earlier boolean;
   v_before record;
+  v_facts jsonb;
 begin
   select * into strict c from throughline.receipt where id = p_receipt for update;
   if c.verdict is not null then return; end if;
@@ -92,6 +93,14 @@ begin
   if c.thread_id is distinct from e.thread_id then perform throughline._verdict(c.id, 'wrong_thread', null, jsonb_build_object('expected', e.thread_id), p_now); return; end if;
   if not e.submits then perform throughline._verdict(c.id, 'wrong_message', e.id, jsonb_build_object('not_the_submission', e.name), p_now); return; end if;
   if s.state = 'cancelled' then perform throughline._verdict(c.id, 'after_cancel', e.id, null, p_now); return; end if;
+  -- Done, after the other side had said failed, and nothing was sent since: to send again would be a guess. It is believed, and
+  -- then proven like any other. A decision of our own inbox stands.
+  if not e.live and c.kind = 'completed' and e.status = 'failed' and not s.inbox
+    and (e.external_id is null or c.external_id is null or e.external_id = c.external_id)
+    and not exists (select from throughline.effect n where n.task_id = c.task_id and n.step = c.step and n.submits and n.kind = 'effect' and (n.live or n.first_intent_at > e.last_intent_at)) then
+    update throughline.effect set live = true where id = e.id returning * into e;
+    v_facts := jsonb_build_object('after', 'failed');
+  end if;
   if not e.live then
     perform throughline._verdict(c.id, case when c.kind = 'completed' and e.status = 'failed' then 'contradicts' else 'wrong_message' end, e.id,
       jsonb_build_object('generation_ended', e.generation, 'with', e.status), p_now);
@@ -110,6 +119,11 @@ begin
   if s.state = 'completed' then
     perform throughline._verdict(c.id, case when c.kind = 'failed' then 'contradicts' else 'duplicate' end, e.id, null, p_now); return;
   end if;
+  -- Done was said before and is held, or came after the step's end: failed does not take it back.
+  if c.kind = 'failed' and not s.inbox and (s.state = 'dead' and s.proof_since
+    or exists (select from throughline.receipt x where x.effect_id = e.id and x.kind = 'completed' and x.applied_at is null and x.verdict in ('matched', 'early', 'late_after_timeout'))) then
+    perform throughline._verdict(c.id, 'contradicts', e.id, null, p_now); return;
+  end if;
   -- Without keys a receipt speaks of the one request that it names; an earlier one is only evidence.
   v_earlier := e.dedupe_window_ms is null and c.kind <> 'completed'
     and exists (select from throughline.request n where n.effect_id = e.id and n.intent_at > r.intent_at);
@@ -122,7 +136,7 @@ begin
     return;
   end if;
   if s.state = 'dead' then
-    perform throughline._verdict(c.id, 'after_end', e.id, null, p_now);
+    perform throughline._verdict(c.id, 'after_end', e.id, v_facts, p_now);
     if c.kind = 'failed' then
       perform throughline._end_submission(s.task_id, s.name, 'failed', p_now);
     else
@@ -135,7 +149,7 @@ begin
     perform throughline._after(s.task_id, p_now, 'platform:' || c.sender, false);
     return;
   end if;
-  perform throughline._verdict(c.id, case when s.state in ('leased', 'cancel_requested') then 'early' when s.state = 'unconfirmed' then 'late_after_timeout' else 'matched' end, e.id, null, p_now);
+  perform throughline._verdict(c.id, case when s.state in ('leased', 'cancel_requested') then 'early' when s.state = 'unconfirmed' then 'late_after_timeout' else 'matched' end, e.id, v_facts, p_now);
   -- What it proves is applied at once; the move waits where a worker still holds the step.
   if c.kind <> 'failed' then
     perform throughline._confirm_effect(e.id, c.external_id, null, p_now);
