@@ -7,14 +7,14 @@
 const MAY_IMPORT = {
   state: [],
   define: ['state', 'errors.ts'],
-  ledger: ['state', 'errors.ts'],
-  activities: ['state', 'ledger', 'define', 'tracing/spans', 'errors.ts'],
+  ledger: ['state', 'errors.ts', 'failpoint.ts'],
+  activities: ['state', 'ledger', 'define', 'tracing/spans', 'errors.ts', 'failpoint.ts'],
   workflows: ['state', 'activities'],
   // `workflows/names.ts` and `search-attributes.ts` are for all who talk to Temporal: type, ids, attributes; no workflow code.
   // What is measured, at the door; and spans, for all who act.
   metrics: ['state', 'ledger', 'errors.ts'],
   tracing: ['errors.ts'],
-  worker: ['metrics', 'tracing', 'state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts'],
+  worker: ['metrics', 'tracing', 'state', 'activities', 'ledger', 'define', 'client/explain', 'webhooks', 'workflows/names', 'workflows/search-attributes', 'config.ts', 'errors.ts', 'failpoint.ts'],
   client: ['metrics', 'tracing/spans', 'state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'webhooks/url', 'errors.ts'],
   // Signing and sending; `webhooks/signature` is for all who send or are sent something.
   webhooks: ['state', 'errors.ts'],

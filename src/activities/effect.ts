@@ -3,6 +3,7 @@ import { digest } from '../define/canonical.ts';
 import type { EffectAnswer, EffectCall, EffectOptions } from '../define/types.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
+import { failpoint } from '../failpoint.ts';
 import type { Claimed, IntentAnswer, LiveEffect, OutcomeRow } from '../ledger/index.ts';
 import { effectAnswer, LIMITS } from '../state/index.ts';
 import type { PlanEffect, PlanStep } from '../state/index.ts';
@@ -112,8 +113,10 @@ export class EffectRunner {
 
   async #call<T extends Json>(effect: PlanEffect, item: string, messageId: string, permission: Permission, call: () => Promise<EffectAnswer<T>>): Promise<EffectAnswer<T>> {
     let answer: EffectAnswer<T>;
+    failpoint('effect_call.before');
     try {
       answer = await withinTime(call, permission.timeout_ms);
+      failpoint('effect_call.after');
     } catch (thrown) {
       const record = readThrown(thrown);
       const kind = saysItself(record) ?? effectAnswer(record.facts);

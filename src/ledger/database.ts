@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { failpoint } from '../failpoint.ts';
 import { codedFailure, isUnavailable, throwIfRefused } from './failures.ts';
 
 export interface DatabaseOptions {
@@ -74,7 +75,9 @@ export class Database {
         throw codedFailure(error);
       }
     }
+    failpoint(`${name}.before`);
     const result = await this.#patiently(() => this.#pool.query({ name: `${name}/${String(args.length)}`, text, values }), options.patienceMs ?? this.#patienceMs);
+    failpoint(`${name}.after`);
     return this.#answer(result) as T;
   }
 

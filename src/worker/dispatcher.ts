@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { ServiceError } from '@temporalio/client';
 import { WorkflowIdReusePolicy } from '@temporalio/common';
 import type { Logger } from 'pino';
+import { failpoint } from '../failpoint.ts';
 import type { Door, DueWake } from '../ledger/index.ts';
 import { withTraceParent } from '../tracing/spans.ts';
 import { LIMITS } from '../state/index.ts';
@@ -70,6 +71,7 @@ export class Dispatcher {
     const { client, taskQueue, searchAttributes, cancelIfTerminated } = this.#options;
     const { view, priority } = row;
     if (row.forced) await cancelIfTerminated?.(row.task);
+    failpoint('signal.before');
     await client.workflow.signalWithStart(TASK_WORKFLOW, {
       workflowId: workflowIdOf(row.task),
       taskQueue,
@@ -91,5 +93,6 @@ export class Dispatcher {
           }
         : {}),
     });
+    failpoint('signal.after');
   }
 }

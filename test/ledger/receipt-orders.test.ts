@@ -46,7 +46,13 @@ const placedOf: fc.Arbitrary<Placed> = fc.record({ moment: fc.nat(MOMENTS.length
 const shapeOf = fc.record({
   keyed: fc.boolean(), effects: fc.constantFrom<'post' | 'picture+post'>('post', 'picture+post'), life: fc.constantFrom('answered', 'lost', 'resent'), overdue: fc.boolean(), retryable: fc.boolean(),
 });
-type Life = { readonly keyed: boolean; readonly effects: 'post' | 'picture+post'; readonly life: string; readonly overdue: boolean; readonly retryable: boolean };
+interface Life {
+  readonly keyed: boolean;
+  readonly effects: 'post' | 'picture+post';
+  readonly life: string;
+  readonly overdue: boolean;
+  readonly retryable: boolean;
+}
 
 const ofLife = ({ keyed, effects }: Life): readonly Shape[] => [{ name: 'sibling', effects: 'none' }, { name: 'publish', keyed, effects, probe: true }];
 

@@ -3,13 +3,17 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { PlatformClient } from '../../examples/note-publishing/platform/client.ts';
 import { identityOf, probe } from '../../examples/note-publishing/publish.ts';
-import { defineTask, TaskError } from '../../src/index.ts';
+// Not from the index: a process that only works needs no Temporal.
+import { defineTask } from '../../src/define/define-task.ts';
+import { TaskError } from '../../src/define/failures.ts';
 import type { HandlerContext, ProbeContext, ReadBackAnswer, ReadBackContext } from '../../src/index.ts';
 import { standAt } from './e2e-hooks.ts';
 
 /** Where the handlers find their surroundings. The client's side needs none: it never runs them. */
 export interface Outside {
   readonly platform?: string;
+  /** A platform that ignores keys. */
+  readonly keyless?: string;
   readonly receipts?: string;
   readonly hooks?: string;
   readonly leaseMs?: number;
@@ -36,9 +40,11 @@ const posted = z.object({ id: z.string() });
 
 export function createE2eTasks(outside: Outside = {}) {
   const { leaseMs = 5_000, callTimeoutMs = 1_500, retryMs = 300 } = outside;
-  const platform = new PlatformClient({ address: outside.platform ?? 'http://127.0.0.1:1' });
+  const keyedPlatform = new PlatformClient({ address: outside.platform ?? 'http://127.0.0.1:1' });
+  const keylessPlatform = new PlatformClient({ address: outside.keyless ?? 'http://127.0.0.1:1' });
   const retries = { lease: leaseMs, attempts: 3, backoff: { initial: retryMs, factor: 1, jitter: 0 } } as const;
-  const keyed = { dedupe: { window: '1h' }, timeout: callTimeoutMs } as const;
+  const withKeys = { dedupe: { window: '1h' }, timeout: callTimeoutMs } as const;
+  const withoutKeys = { timeout: callTimeoutMs, visible_within: '1s' } as const;
   const looks = { attempts: 40, backoff: { initial: 300, max: '1s' } } as const;
 
   const stand = async (context: HandlerContext<E2eInput, unknown>, point: 'start' | 'end'): Promise<void> => {
@@ -50,14 +56,13 @@ export function createE2eTasks(outside: Outside = {}) {
     if (attempt <= input.hopeless) throw new TaskError('invalid_input', 'this can never work', { code: 'hopeless' });
     if (attempt <= input.failures) throw new TaskError('unavailable', `attempt ${String(attempt)} was meant to fail`);
   };
-  const readBack = async ({ taskId, step, result, externalId, signal }: ReadBackContext<unknown, unknown, { id: string }>): Promise<ReadBackAnswer<{ id: string }>> => {
+  const readBackFrom = (platform: PlatformClient) => async ({ taskId, step, result, externalId, signal }: ReadBackContext<unknown, unknown, { id: string }>): Promise<ReadBackAnswer<{ id: string }>> => {
     const id = result?.id ?? externalId;
     const post = id === null ? (await platform.findPosts({ task: taskId, step }, { signal })).at(-1) : await platform.readPost(id, { signal });
     if (post === undefined || post === null) return { exists: { ok: false }, ours: { ok: null }, minimum: { ok: null } };
     const out = { ok: post.status === 'published' ? true : null };
     return { exists: out, ours: { ok: post.reference.taskId === taskId }, minimum: out, result: { id: post.id } };
   };
-  const look = (context: ProbeContext<unknown, unknown>) => probe(platform, context as Parameters<typeof probe>[1]);
 
   /** One step without effects. */
   const plain = (version: number) =>
@@ -76,13 +81,14 @@ export function createE2eTasks(outside: Outside = {}) {
     });
 
   /** One picture and a post: `receipt` waits for the platform's word, otherwise its answer is enough. */
-  const publishing = (type: string, receipt: boolean) =>
-    defineTask({
+  const publishing = (type: string, receipt: boolean, platform: PlatformClient = keyedPlatform) => {
+    const dedupes = platform === keyedPlatform ? withKeys : withoutKeys;
+    return defineTask({
       type, version: 1, input: inputSchema,
       steps: (flow) =>
         flow.step('post', {
-          ...retries, result: posted, effects: { picture: keyed, body: { ...keyed, submits: true } }, ...(receipt ? { receipt: { within: '60s' } } : {}),
-          probe: look, checks: looks, proof: { readBack },
+          ...retries, result: posted, effects: { picture: dedupes, body: { ...dedupes, submits: true } }, ...(receipt ? { receipt: { within: '60s' } } : {}),
+          probe: (context: ProbeContext<unknown, unknown>) => probe(platform, context as Parameters<typeof probe>[1]), checks: looks, proof: { readBack: readBackFrom(platform) },
           run: async (context) => {
             await stand(context, 'start');
             mayFail(context);
@@ -102,6 +108,7 @@ export function createE2eTasks(outside: Outside = {}) {
           },
         }),
     });
+  };
 
   /** A review by a person, and something to do after it. */
   const reviewed = defineTask({
@@ -134,7 +141,7 @@ export function createE2eTasks(outside: Outside = {}) {
         }),
   });
 
-  return { quick, plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), reviewed };
+  return { quick, plain: plain(1), plainNext: plain(2), post: publishing('post', true), direct: publishing('direct', false), postWithoutKeys: publishing('post-without-keys', true, keylessPlatform), directWithoutKeys: publishing('direct-without-keys', false, keylessPlatform), reviewed };
 }
 
 export type E2eTasks = ReturnType<typeof createE2eTasks>;
