@@ -735,7 +735,7 @@ function effect_confirm(p_task uuid, p jsonb) returns jsonb language plpgsql vol
 function effect_intend(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function effect_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function enqueue(type text, input jsonb, key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, delay interval DEFAULT NULL::interval, deadline_at timestamp with time zone DEFAULT NULL::timestamp with time zone, again_of uuid DEFAULT NULL::uuid, priority integer DEFAULT NULL::integer, fairness_key text DEFAULT NULL::text, fairness_weight double precision DEFAULT NULL::double precision, version integer DEFAULT NULL::integer, id uuid DEFAULT NULL::uuid, by text DEFAULT NULL::text) returns enqueued language plpgsql volatile
-function event_mark() returns jsonb language plpgsql volatile
+function event_mark(p_known bigint) returns jsonb language plpgsql volatile
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
 function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile

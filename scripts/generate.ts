@@ -1,10 +1,12 @@
 /**
- * Writes what is generated from src/state: the rule table's rows, docs/state-machine.md, and docs/openapi.json from src/api. With `--check`
+ * Writes what is generated from src/state: the rule table's rows, docs/state-machine.md, docs/openapi.json from src/api, and the
+ * codes in docs/api.md. With `--check`
  * it writes nothing and fails if a file differs from what it would write. (schema.sql, the canonical dump of
  * the database, needs a database and is compared by test/ledger/schema.test.ts.)
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { auditMarkdown } from './generate-audit.ts';
+import { apiMarkdown } from './generate-api-codes.ts';
 import { openapiJson } from './generate-openapi.ts';
 import { rulesSql } from './generate-rules.ts';
 import { stateMachineMarkdown } from './generate-state-machine.ts';
@@ -14,6 +16,7 @@ const FILES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/state-machine.md': stateMachineMarkdown,
   'docs/audit.md': auditMarkdown,
   'docs/openapi.json': openapiJson,
+  'docs/api.md': apiMarkdown,
 };
 
 const check = process.argv.includes('--check');

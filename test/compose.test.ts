@@ -80,7 +80,7 @@ describe('docker-compose.yml', () => {
     const ports = services.flatMap(([, service]) => service.ports ?? []);
     expect(ports.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
     const published = ports.map((port) => port.split(':').slice(0, 2).join(':'));
-    for (const address of ['127.0.0.1:5432', '127.0.0.1:7233', '127.0.0.1:8233']) {
+    for (const address of ['127.0.0.1:5432', '127.0.0.1:7233', '127.0.0.1:8233', '127.0.0.1:7480']) {
       expect(published).toContain(address);
       expect(text.split('\nname:')[0]).toContain(address);
     }
@@ -103,6 +103,16 @@ describe('docker-compose.yml', () => {
     expect(worker).toMatchObject({ deploy: { replicas: 2 }, depends_on: { migrate: { condition: 'service_completed_successfully' } } });
     const grace = Number(/"--grace","(\d+)s"/.exec(JSON.stringify(worker?.command))?.[1]);
     expect(Number.parseInt(worker?.stop_grace_period ?? '0', 10)).toBeGreaterThan(grace + 10);
+  });
+
+  test('serves the API after the schema, where its port and its health check look for it', () => {
+    const service = compose.services['api'];
+    expect(service?.depends_on).toEqual({ migrate: { condition: 'service_completed_successfully' } });
+    const port = service?.command?.[(service.command.indexOf('--port')) + 1];
+    expect(service?.ports).toEqual([`127.0.0.1:${String(port)}:${String(port)}`]);
+    expect(service?.environment?.['HEALTH_URL']).toBe(`http://127.0.0.1:${String(port)}/readyz`);
+    expect(service?.command).toEqual(expect.arrayContaining(['--host', '0.0.0.0']));
+    expect(service?.healthcheck).toEqual(compose.services['worker']?.healthcheck);
   });
 
   test.each(own)('%s is a command line and an environment that this program reads', (_, { command = [], environment = {} }) => {

@@ -20,6 +20,8 @@ export interface ApiDeps {
   readonly metrics: Metrics | null;
   /** Aborted when the server stops: waits and streams end. */
   readonly stopping: AbortSignal;
+  /** A stream with nothing to say says so after this long, ms. */
+  readonly eventBeatMs: number;
 }
 
 export interface Call<P, Q, B> {
@@ -46,6 +48,8 @@ export interface Operation<P extends z.ZodType, Q extends z.ZodType, B extends z
   readonly body?: B;
   readonly headers?: z.ZodType;
   readonly bodyLimit?: number;
+  /** Its answer has no end: there is no HEAD of it. */
+  readonly stream?: true;
   readonly answers: Readonly<Record<number, z.ZodType | { readonly description: string; readonly content: Readonly<Record<string, { readonly schema: z.ZodType }>> }>>;
   /** Beyond those that every route may answer. */
   readonly codes?: readonly ErrorCode[];
@@ -64,6 +68,7 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   app.route({
     method,
     url,
+    exposeHeadRoute: spec.stream !== true,
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     config: { permission },
     schema: {

@@ -14,7 +14,7 @@ export const Problem = z
     status: z.int(),
     detail: z.string(),
     instance: z.string().describe('the id of this request, as in the log'),
-    code: z.string().describe('stable for ever; see docs/api.md'),
+    code: z.string().describe('stable for ever; docs/api.md has an anchor for each'),
     path: z.string().optional().describe('where in the request: a JSON pointer'),
     limit: z.union([z.string(), z.number()]).optional(),
     paths: z.array(z.string()).optional(),

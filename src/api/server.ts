@@ -32,6 +32,10 @@ export interface ApiOptions {
   readonly log?: FastifyBaseLogger;
   readonly requestsPerMinute?: number;
   readonly refusalsPerMinute?: number;
+  /** A stream with nothing to say says so after this long, ms. Default 15 s. */
+  readonly eventBeatMs?: number;
+  /** Addresses or networks of proxies, whose X-Forwarded-For is believed. Default: nobody's, so that callers can't choose the address that limits count by. */
+  readonly trustProxy?: readonly string[];
 }
 
 export interface Api {
@@ -70,6 +74,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
     genReqId: () => randomUUID(),
     // Addresses may hold keys and ids; bodies and headers hold inputs and tokens: none is written.
     disableRequestLogging: true,
+    trustProxy: options.trustProxy === undefined || options.trustProxy.length === 0 ? false : [...options.trustProxy],
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
     requestTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -131,7 +136,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   });
   app.setNotFoundHandler(async (request, reply) => sendProblem(reply, request, new ThroughlineError('ROUTE_UNKNOWN')));
 
-  const deps: ApiDeps = { client, artifacts, metrics, stopping: stop.signal };
+  const deps: ApiDeps = { client, artifacts, metrics, stopping: stop.signal, eventBeatMs: options.eventBeatMs ?? LIMITS.event_beat_ms };
   for (const routes of [taskRoutes, actionRoutes, receiptRoutes, artifactRoutes, eventRoutes, systemRoutes]) routes(app, deps);
   app.get('/openapi.json', { schema: { hide: true } as never }, () => app.swagger());
   await app.ready();

@@ -2,9 +2,10 @@
  * The timeline of all tasks as a stream, in the order of ids. One poller for all readers of a process; each reader
  * pulls, so that a slow one holds nothing in memory: it reads from the ledger what the others have left behind.
  */
+import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventReader } from '../ledger/index.ts';
-import type { Database, EventFilter, EventMark, EventRow } from '../ledger/index.ts';
+import type { Database, EventFilter, EventRow } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 
 export interface EventOptions extends EventFilter {
@@ -33,7 +34,7 @@ export class EventFeed {
   /** Up to here no entry can appear any more; null: not known yet. */
   #head: number | null = null;
   /** Given-out ids whose writers may still be running, oldest first. */
-  #marks: EventMark[] = [];
+  #marks: { readonly id: number; readonly xid: bigint }[] = [];
   /** The newest entries, all that follow `#recentAfter`. */
   #recent: EventRow[] = [];
   #recentAfter = 0;
@@ -51,10 +52,16 @@ export class EventFeed {
     this.#polling ??= this.#poll();
     try {
       let at = after ?? (filter.task === undefined ? null : 0);
+      let said = performance.now();
       while (signal?.aborted !== true) {
+        // Also while much happens that is not for this reader.
+        if (at !== null && performance.now() - said >= beatMs) {
+          yield { entries: [], at };
+          said = performance.now();
+        }
         const head = this.#head;
         if (head === null || (at !== null && at >= head)) {
-          if (!(await this.#change(beatMs, signal)) && at !== null) yield { entries: [], at };
+          await this.#change(Math.max(1, said + beatMs - performance.now()), signal);
           continue;
         }
         at ??= head;
@@ -63,7 +70,9 @@ export class EventFeed {
         const last = rows.at(-1)?.id;
         at = rows.length >= LIMITS.event_page_rows && last !== undefined ? last : Math.max(at, head);
         const entries = found === null ? rows : rows.filter((row) => matches(filter, row));
-        if (entries.length > 0) yield { entries, at };
+        if (entries.length === 0) continue;
+        yield { entries, at };
+        said = performance.now();
       }
     } finally {
       this.#readers -= 1;
@@ -85,20 +94,18 @@ export class EventFeed {
     }
   }
 
-  /** True: the head moved. False: the time is over, or the reader goes. */
-  async #change(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  /** Until the head moved, the time is over, or the reader goes. */
+  async #change(ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
-      const end = (moved: boolean): void => {
+      const end = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(onMove);
-        signal?.removeEventListener('abort', onAbort);
-        resolve(moved);
+        this.#waiting.delete(end);
+        signal?.removeEventListener('abort', end);
+        resolve();
       };
-      const onMove = (): void => { end(true); };
-      const onAbort = (): void => { end(false); };
-      const timer = setTimeout(() => { end(false); }, ms);
-      this.#waiting.add(onMove);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const timer = setTimeout(end, ms);
+      this.#waiting.add(end);
+      signal?.addEventListener('abort', end, { once: true });
     });
   }
 
@@ -115,35 +122,34 @@ export class EventFeed {
 
   /** One look: how far all is settled now, and the entries up to there. False: something is still being written. */
   async #settle(): Promise<boolean> {
-    const mark = await this.#reader.mark();
-    if (mark.id > (this.#marks.at(-1)?.id ?? this.#head ?? -1)) {
+    const { id, xmin, xid } = await this.#reader.mark(this.#marks.at(-1)?.id ?? this.#head ?? -1);
+    if (xid !== null) {
       // The first mark is the one that decides next; between it and the newest none is needed.
       if (this.#marks.length >= LIMITS.event_marks_max) this.#marks.pop();
-      this.#marks.push(mark);
+      this.#marks.push({ id, xid });
     }
     let head = this.#head;
-    for (let first = this.#marks[0]; first !== undefined && mark.xmin >= first.xmax; first = this.#marks[0]) {
+    for (let first = this.#marks[0]; first !== undefined && xmin >= first.xid; first = this.#marks[0]) {
       head = first.id;
       this.#marks.shift();
     }
-    if (head !== null && head !== this.#head) {
-      await this.#remember(this.#head, head);
-      this.#head = head;
-      for (const wake of [...this.#waiting]) wake();
-    }
+    if (head !== null && head !== this.#head) await this.#advance(this.#head, head);
     return this.#marks.length === 0;
   }
 
-  async #remember(from: number | null, head: number): Promise<void> {
+  /** Reads what is settled now. Head and rows change together: no reader sees one without the other. */
+  async #advance(from: number | null, head: number): Promise<void> {
     const rows = from === null ? [] : await this.#reader.page(from, head, {}, LIMITS.event_page_rows);
     if (from === null || rows.length >= LIMITS.event_page_rows) {
       // Too many to keep: each reader reads its own.
       this.#recent = [];
       this.#recentAfter = head;
-      return;
+    } else {
+      this.#recent.push(...rows);
+      const over = this.#recent.length - LIMITS.event_recent_rows;
+      if (over > 0) this.#recentAfter = this.#recent.splice(0, over).at(-1)?.id ?? this.#recentAfter;
     }
-    this.#recent.push(...rows);
-    const over = this.#recent.length - LIMITS.event_recent_rows;
-    if (over > 0) this.#recentAfter = this.#recent.splice(0, over).at(-1)?.id ?? this.#recentAfter;
+    this.#head = head;
+    for (const wake of [...this.#waiting]) wake();
   }
 }

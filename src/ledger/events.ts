@@ -21,9 +21,10 @@ export interface EventFilter {
 export interface EventMark {
   /** The highest id that was given out. */
   readonly id: number;
-  /** All transactions below have ended; none from `xmax` on had begun. */
+  /** All transactions below have ended. */
   readonly xmin: bigint;
-  readonly xmax: bigint;
+  /** Who holds an id up to `id` is an older transaction than this one. null: nothing is new. */
+  readonly xid: bigint | null;
 }
 
 const PAGE = `
@@ -39,9 +40,10 @@ export class EventReader {
     this.#db = database;
   }
 
-  async mark(): Promise<EventMark> {
-    const { id, xmin, xmax } = await this.#db.call<{ id: number; xmin: string; xmax: string }>('event_mark', [], { patienceMs: 0 });
-    return { id, xmin: BigInt(xmin), xmax: BigInt(xmax) };
+  /** How far ids were given out; `known`: up to which id the caller has marks already. */
+  async mark(known: number): Promise<EventMark> {
+    const { id, xmin, xid } = await this.#db.call<{ id: number; xmin: string; xid: string | null }>('event_mark', [known], { patienceMs: 0 });
+    return { id, xmin: BigInt(xmin), xid: xid === null ? null : BigInt(xid) };
   }
 
   /** Entries after one id up to another that is settled, in the order of ids. */

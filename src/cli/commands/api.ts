@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { requireDatabaseUrl } from '../../config.ts';
 import type { Config } from '../../config.ts';
 import { nextStopSignal } from '../../dev/stop-signal.ts';
@@ -8,6 +9,7 @@ interface Options {
   readonly host?: string;
   readonly port?: string;
   readonly connections?: string;
+  readonly trustProxy?: readonly string[];
 }
 
 export const API_PORT_DEFAULT = 7480;
@@ -21,6 +23,7 @@ export const apiCommand = () =>
       option('--host <host>', 'the address to listen on (default: 127.0.0.1; 0.0.0.0 for every one)'),
       option('--port <port>', `0 takes a free one (default: ${String(API_PORT_DEFAULT)})`),
       option('--connections <number>', 'to Postgres, at most (default: 10)'),
+      option('--trust-proxy <address...>', "proxies, as addresses or networks, whose X-Forwarded-For is believed (default: nobody's); limits count by the caller's address"),
     ],
     examples: [['api --host 0.0.0.0', 'with DATABASE_URL set; with TEMPORAL_ADDRESS, explanations and readiness ask Temporal, too']],
     exits: '0 after a stop that was asked; 2 the port is taken; 5 Postgres cannot be reached, or the schema does not fit',
@@ -32,6 +35,7 @@ export const apiCommand = () =>
       const stop = nextStopSignal();
       const served = await serveApi({
         databaseUrl, config, host: options.host ?? '127.0.0.1', port,
+        ...(options.trustProxy === undefined ? {} : { trustProxy: checkedProxies(options.trustProxy) }),
         ...(options.connections === undefined ? {} : { connectionsMax: Math.max(1, wholeNumber(options.connections, '--connections')) }),
       });
       try {
@@ -43,9 +47,20 @@ export const apiCommand = () =>
     },
   });
 
+/** One that can't be read would be found at the first request. */
+function checkedProxies(proxies: readonly string[]): readonly string[] {
+  for (const proxy of proxies) {
+    const [address = '', bits] = proxy.split('/');
+    const family = isIP(address);
+    const good = family !== 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (family === 4 ? 32 : 128)));
+    if (!good) throw usageError('A proxy is an address or a network such as 10.0.0.0/8.', '--trust-proxy');
+  }
+  return proxies;
+}
+
 /** The client, the server and what they need, as one thing that is closed in order. */
-export async function serveApi(options: { readonly databaseUrl: string; readonly config: Config; readonly host: string; readonly port: number; readonly connectionsMax?: number }) {
-  const { databaseUrl, config, host, port, connectionsMax } = options;
+export async function serveApi(options: { readonly databaseUrl: string; readonly config: Config; readonly host: string; readonly port: number; readonly connectionsMax?: number; readonly trustProxy?: readonly string[] }) {
+  const { databaseUrl, config, host, port, connectionsMax, trustProxy } = options;
   const [{ createClient, createLogger, openArtifactStore }, { createApi }, { Metrics }] = await Promise.all([import('../../index.ts'), import('../../api/index.ts'), import('../../metrics/index.ts')]);
   const { temporalAddress: address, temporalNamespace: namespace, temporalConnection: connection } = config;
   const log = createLogger(config.logLevel);
@@ -53,7 +68,7 @@ export async function serveApi(options: { readonly databaseUrl: string; readonly
   const client = createClient({ databaseUrl, by: 'api', metrics, ...(connectionsMax === undefined ? {} : { connectionsMax }), ...(address === undefined ? {} : { temporal: { address, namespace, connection } }) });
   try {
     await client.verifySchema();
-    const api = await createApi({ client, metrics, log, artifacts: await openArtifactStore(config.artifacts) });
+    const api = await createApi({ client, metrics, log, artifacts: await openArtifactStore(config.artifacts), ...(trustProxy === undefined ? {} : { trustProxy }) });
     const url = await api.listen({ host, port });
     return {
       url, log, client,
