@@ -19,6 +19,8 @@ const MAY_IMPORT = {
   // Signing and sending; `webhooks/signature` is for all who send or are sent something.
   webhooks: ['state', 'errors.ts'],
   api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
+  // The client over HTTP: of the direct one it sees types alone.
+  http: ['client', 'ledger', 'define', 'state', 'errors.ts'],
   console: ['client', 'config.ts', 'errors.ts', 'state'],
   cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'ledger/inspect', 'workflows/names', 'define', 'metrics', 'tracing', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],
@@ -59,6 +61,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/workflows/' },
       to: { path: '^src/activities/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'http-client-needs-no-database',
+      comment: 'Services that see only the API load neither pg nor Temporal: types of the direct client, nothing else of it.',
+      severity: 'error',
+      from: { path: '^src/http/' },
+      to: { path: '^src/(client|ledger)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'sql-has-one-home',

@@ -3,16 +3,7 @@ import { ThroughlineError } from '../errors.ts';
 import { boundedText } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** A UUID, in lower case. Throws ID_INVALID. */
-export function checkedUuid(value: unknown, path: string): string {
-  if (typeof value !== 'string' || !UUID.test(value)) throw new ThroughlineError('ID_INVALID', { path });
-  return value.toLowerCase();
-}
-
-/** A task's id: a UUID. Throws ID_INVALID. */
-export const checkedTaskId = (value: unknown): string => checkedUuid(value, '/task');
+export { checkedTaskId, checkedUuid, naturalKey } from '../define/ids.ts';
 
 /** Date and time with seconds optional, and a zone, as in `2026-05-01T09:00:00+02:00`. */
 const ISO_WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i;
@@ -43,10 +34,6 @@ export function checkedDelay(value: Duration, path: string): number {
 
 /** A dedupe key: 1 to 512 characters. */
 export const checkedKey = (value: unknown): string => boundedText(value, '/key', LIMITS.key_chars_max);
-
-/** Subject, action and resource version as one key; `/` inside a part can't be mistaken for the separator. */
-export const naturalKey = (key: { readonly subject: string; readonly action: string; readonly resourceVersion: string }): string =>
-  [key.subject, key.action, key.resourceVersion].map(encodeURIComponent).join('/');
 
 /** Rows of a page. FILTER_INVALID. */
 export function checkPageLimit(limit: number): void {

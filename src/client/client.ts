@@ -24,6 +24,7 @@ import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { ledgerHealth } from './health.ts';
 import type { Health } from './health.ts';
 import { TemporalSightings } from './sight.ts';
+import type { Decision, ReplayAction, ThroughlineSurface } from './surface.ts';
 import { Webhooks } from './webhooks.ts';
 import { RestWaiter } from './wait.ts';
 import type { Rest, WaitOptions } from './wait.ts';
@@ -67,7 +68,7 @@ export interface ReceiptInput {
 }
 
 /** What a service may do, over Postgres alone: it all works while Temporal is down. Throws ThroughlineError. */
-export class ThroughlineClient {
+export class ThroughlineClient implements ThroughlineSurface {
   /** Who is told when something ends, dies or waits for a person. */
   readonly webhooks: Webhooks;
   /** Tokens of the API, and the keys that platforms sign with. */
@@ -144,7 +145,7 @@ export class ThroughlineClient {
   }
 
   /** A reviewer opens a review or decides it. REVIEW_NOT_OPEN if none waits. */
-  async decide(task: string, decision: { readonly step: string; readonly verdict: 'opened' | 'approved' | 'rejected'; readonly by: string; readonly why?: string; readonly id?: string }): Promise<ReceiptAnswer> {
+  async decide(task: string, decision: Decision): Promise<ReceiptAnswer> {
     const { verdict, step } = decision;
     if (!['opened', 'approved', 'rejected'].includes(verdict)) throw new ThroughlineError('INPUT_INVALID', { path: '/verdict', message: 'The verdict must be opened, approved or rejected.' });
     const row = checkedAction({ id: decision.id ?? randomUUID(), by: decision.by, why: verdict === 'opened' ? (decision.why ?? 'opened') : (decision.why ?? ''), step });
@@ -175,7 +176,7 @@ export class ThroughlineClient {
    * Replays the dead steps of a task (or the one named), with a fresh budget. REPLAY_NOT_DEAD, REPLAY_EFFECT_OPEN,
    * REPLAY_CANCEL_SET, REPLAY_PROOF_ARRIVED say why it may not.
    */
-  async replay(task: string, action: Action & { readonly void?: readonly { readonly effect: string; readonly item?: string }[]; readonly dropCheckpoints?: boolean }): Promise<ReplayAnswer> {
+  async replay(task: string, action: ReplayAction): Promise<ReplayAnswer> {
     return this.#door.taskReplay(checkedTaskId(task), {
       ...this.#action(action), ...(action.void === undefined ? {} : { void: action.void }), ...(action.dropCheckpoints === undefined ? {} : { drop_checkpoints: action.dropCheckpoints }),
     });
