@@ -58,6 +58,7 @@ describe('the arrows', () => {
     'client-may-import': ['src/client/a.ts', "import '../workflows/task.ts';", 'src/client/a.ts'],
     'workflows-are-sandboxed': ['src/workflows/a.ts', "import 'node:crypto';", 'src/workflows/a.ts'],
     'workflows-see-activity-types-only': ['src/workflows/b.ts', "import { a } from '../activities/index.ts'; a;", 'src/workflows/b.ts'],
+    'http-client-needs-no-database': ['src/http/a.ts', "import '../client/index.ts';", 'src/http/a.ts'],
     'sql-has-one-home': ['src/client/b.ts', "import pg from 'pg'; pg;", 'src/client/b.ts'],
     'users-see-the-public-api': ['examples/a/a.ts', "import '../../src/ledger/index.ts';", 'examples/a/a.ts'],
     'product-knows-no-test': ['src/cli/a.ts', "import '../../test/a.ts';", 'src/cli/a.ts'],
