@@ -3,6 +3,8 @@ export { createClient, ThroughlineClient } from './client/client.ts';
 export type { Action, ClientOptions, ReceiptInput } from './client/client.ts';
 export type { BatchItem, BatchOptions, BatchResult, EnqueueOptions } from './client/enqueue.ts';
 export type { AuditFinding, AuditOptions, AuditReport } from './client/audit.ts';
+export { verifyEvidence } from './client/evidence.ts';
+export type { Evidence, EvidenceProblem, EvidenceVerdict } from './client/evidence.ts';
 export type { NotificationQuery, WebhookChange, WebhookInput, Webhooks, WebhookWithSecret } from './client/webhooks.ts';
 export type { Decision, ReplayAction, ThroughlineSurface } from './client/surface.ts';
 export type { Rest, WaitOptions } from './client/wait.ts';

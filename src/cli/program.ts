@@ -9,6 +9,7 @@ import { decideCommand } from './commands/decide.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { enqueueCommand } from './commands/enqueue.ts';
+import { evidenceCommand } from './commands/evidence.ts';
 import { explainCommand } from './commands/explain.ts';
 import { historyCommand } from './commands/history.ts';
 import { listCommand } from './commands/list.ts';
@@ -55,7 +56,7 @@ Examples:
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
     ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), completionCommand()]],
-    ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand()]],
+    ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
     ['Tell:', [webhooksCommand()]],
     ['Admit:', [tokensCommand(), senderKeysCommand()]],

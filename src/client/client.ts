@@ -4,7 +4,7 @@ import { digest, storable } from '../define/canonical.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
-import { boundedText, checkedAction, Database, Door, Reader, verifySchema } from '../ledger/index.ts';
+import { boundedText, checkedAction, Database, Door, Reader, taskEvidence, verifySchema } from '../ledger/index.ts';
 import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TaskTypeRow, TimelineRow } from '../ledger/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
@@ -19,6 +19,8 @@ import { checkedTaskId, checkedTime, checkPageLimit } from './checks.ts';
 import { conflictWithPaths, enqueueRow } from './enqueue.ts';
 import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from './enqueue.ts';
 import { EventFeed } from './events.ts';
+import { makeEvidence } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { ledgerHealth } from './health.ts';
@@ -243,6 +245,13 @@ export class ThroughlineClient implements ThroughlineSurface {
   /** Asks the live ledger whether every row keeps its promises; see docs/audit.md. Reads only. TASK_UNKNOWN, TIME_INVALID. */
   async audit(options: AuditOptions = {}): Promise<AuditReport> {
     return audit(this.#db, options);
+  }
+
+  /** Everything on record of a task as a file whose every line is chained to the one before it; see docs/evidence.md. TASK_UNKNOWN. */
+  async evidence(task: string): Promise<Evidence> {
+    const found = await taskEvidence(this.#db, checkedTaskId(task));
+    if (found === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    return makeEvidence(found.record, found.replays);
   }
 
   /** Resolves when the task is at rest. WAIT_TIMEOUT, TASK_UNKNOWN. */

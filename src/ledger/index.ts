@@ -8,6 +8,8 @@ export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';
 export { EventReader } from './events.ts';
 export type * from './events.ts';
+export { taskEvidence } from './evidence.ts';
+export type { ReplayRecord } from './evidence.ts';
 export { isUnavailable, refusalOf } from './failures.ts';
 export { inspectLedger } from './inspect.ts';
 export type { LedgerInspection, LedgerState } from './inspect.ts';
