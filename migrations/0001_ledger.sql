@@ -283,6 +283,8 @@ create table receipt (
   delivery_id text not null check (length(delivery_id) between 1 and 200),
   sender text not null check (length(sender) between 1 and 200),
   content_digest text not null,
+  -- Step, thread and message as they came, where a person has matched it again; null: never.
+  as_sent jsonb,
   task_ref text not null check (length(task_ref) <= 200),   -- as sent; may name no task
   task_id uuid,                                 -- null: no such task
   step text not null check (length(step) <= 200),
@@ -303,6 +305,9 @@ create table receipt (
   unique (sender, delivery_id, content_digest)
 );
 create index receipt_task on receipt (task_id, received_at);
+create index receipt_delivery on receipt (delivery_id);
+create index receipt_unmatched on receipt (id)
+  where verdict is null or verdict in ('unknown_task', 'wrong_step', 'wrong_thread', 'wrong_message', 'wrong_external_id', 'sender_not_allowed');
 create index receipt_received on receipt using brin (received_at);
 create index receipt_unjudged on receipt (received_at) where verdict is null;
 
@@ -373,7 +378,7 @@ create table replay (
   step text,                                    -- null: every dead step
   by text not null check (length(by) between 1 and 200),
   why text not null check (length(why) between 1 and 2000),
-  options jsonb not null default '{}',
+  options jsonb not null default '{}' check (octet_length(options::text) <= 262144),
   at timestamptz not null,
   result jsonb not null,
   primary key (task_id, id)

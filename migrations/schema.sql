@@ -292,6 +292,7 @@ table receipt (
   delivery_id text not null
   sender text not null
   content_digest text not null
+  as_sent jsonb
   task_ref text not null
   task_id uuid
   step text not null
@@ -322,9 +323,11 @@ table receipt (
   constraint receipt_task_ref_check CHECK ((length(task_ref) <= 200))
   constraint receipt_thread_id_check CHECK ((length(thread_id) <= 200))
 )
+CREATE INDEX receipt_delivery ON receipt USING btree (delivery_id)
 CREATE INDEX receipt_received ON receipt USING brin (received_at)
 CREATE INDEX receipt_task ON receipt USING btree (task_id, received_at)
 CREATE INDEX receipt_unjudged ON receipt USING btree (received_at) WHERE (verdict IS NULL)
+CREATE INDEX receipt_unmatched ON receipt USING btree (id) WHERE ((verdict IS NULL) OR (verdict = ANY (ARRAY['unknown_task'::text, 'wrong_step'::text, 'wrong_thread'::text, 'wrong_message'::text, 'wrong_external_id'::text, 'sender_not_allowed'::text])))
 
 table recovery (
   task_id uuid not null
@@ -352,6 +355,7 @@ table replay (
   constraint replay_task_id_fkey FOREIGN KEY (task_id) REFERENCES task(id)
   constraint replay_by_check CHECK (((length(by) >= 1) AND (length(by) <= 200)))
   constraint replay_id_check CHECK (((length(id) >= 1) AND (length(id) <= 200)))
+  constraint replay_options_check CHECK ((octet_length((options)::text) <= 262144))
   constraint replay_why_check CHECK (((length(why) >= 1) AND (length(why) <= 2000)))
 )
 
@@ -690,6 +694,7 @@ function _log(p_task uuid, p_step text, p_kind text, p_at timestamp with time zo
 function _manual_after() returns trigger language plpgsql volatile
 function _manual_correction() returns trigger language plpgsql volatile
 function _may_rescue(p_task uuid, p_ordinal integer, p_now timestamp with time zone) returns boolean language sql volatile
+function _misaddressed(p_verdict text) returns boolean language sql immutable
 function _move(p_task uuid, p_step text, p_event text, p_now timestamp with time zone, p_actor text, p_x jsonb DEFAULT '{}'::jsonb) returns text language plpgsql volatile
 function _ms(p interval) returns bigint language sql immutable
 function _ms_of(p timestamp with time zone) returns text language sql immutable
@@ -701,6 +706,8 @@ function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
 function _pointer_token(p text) returns text language plpgsql immutable
 function _quick(p_plan jsonb) returns boolean language sql immutable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
+function _rematched(p_task uuid, p_id text, p_receipt uuid, p_was text) returns jsonb language sql stable
+function _replay_options(p jsonb) returns jsonb language sql immutable
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
@@ -753,6 +760,7 @@ function outbox_take(p_limit integer, p_hold_ms bigint) returns jsonb language p
 function outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function probe_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function receipt_put(p jsonb) returns jsonb language plpgsql volatile
+function receipt_rematch(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function review_decide(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function sender_key_add(p jsonb) returns jsonb language plpgsql volatile
 function sender_key_revoke(p_id uuid, p jsonb) returns jsonb language plpgsql volatile

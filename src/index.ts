@@ -5,6 +5,8 @@ export type { BatchItem, BatchOptions, BatchResult, EnqueueOptions } from './cli
 export type { AuditFinding, AuditOptions, AuditReport } from './client/audit.ts';
 export { verifyEvidence } from './client/evidence.ts';
 export type { Evidence, EvidenceProblem, EvidenceVerdict } from './client/evidence.ts';
+export type { Absence, Correction, Deed, EffectName, Presence, Replay } from './client/operator.ts';
+export type { ReceiptFilter, Rematch } from './client/receipts.ts';
 export type { NotificationQuery, WebhookChange, WebhookInput, Webhooks, WebhookWithSecret } from './client/webhooks.ts';
 export type { Decision, ReplayAction, ThroughlineSurface } from './client/surface.ts';
 export type { Rest, WaitOptions } from './client/wait.ts';
@@ -28,7 +30,7 @@ export { readS3Place, s3ArtifactStore } from './activities/artifacts-s3.ts';
 export type { S3Place } from './activities/artifacts-s3.ts';
 export { localArtifactStore } from './activities/artifacts.ts';
 export type { ArtifactStore } from './activities/artifacts.ts';
-export type { CancelAnswer, Enqueued, NotificationPage, NotificationRow, Page, ReceiptAnswer, ReplayAnswer, StepRow, TaskListRow, TaskRecord, TimelineRow, TouchRow, WebhookRow } from './ledger/index.ts';
+export type { CancelAnswer, ConfirmAnswer, CorrectAnswer, Enqueued, NotificationPage, NotificationRow, Page, ReceiptAnswer, ReceiptListRow, ReceiptPage, RematchAnswer, ReplayAnswer, StepRow, TaskListRow, TaskRecord, TimelineRow, TouchRow, UnparkAnswer, WebhookRow } from './ledger/index.ts';
 export { Database, migrate } from './ledger/index.ts';
 export { AUDIT_CHECKS } from './state/index.ts';
 export type { AuditCheck, AuditCode } from './state/index.ts';

@@ -1,53 +1,53 @@
-/** Reads `--input`: JSON, `@file` or `-`. What it says of bad input never quotes it: it may hold secrets. */
+/** Reads `--input` and the like: JSON, `@file` or `-`. What it says of bad input never quotes it: it may hold secrets. */
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 
-const PATH = '/input';
 /** Text may hold blanks that the stored JSON does not; past this nobody needs to read on. */
 const TEXT_BYTES_MAX = 4 * LIMITS.input_bytes_max;
 
-export async function readInput(option: string): Promise<unknown> {
-  if (option === '-') return parse(await readAll(process.stdin));
-  if (option.startsWith('@')) return parse(await readAll(createReadStream(option.slice(1))));
-  return parse(option);
+/** `what` is the option without its dashes. */
+export async function readInput(option: string, what = 'input'): Promise<unknown> {
+  if (option === '-') return parse(await readAll(process.stdin, what), what);
+  if (option.startsWith('@')) return parse(await readAll(createReadStream(option.slice(1)), what), what);
+  return parse(option, what);
 }
 
-async function readAll(stream: Readable): Promise<string> {
+async function readAll(stream: Readable, what: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > TEXT_BYTES_MAX) throw new ThroughlineError('INPUT_TOO_LARGE', { path: PATH, limit: `${String(LIMITS.input_bytes_max)} bytes` });
+      if (bytes > TEXT_BYTES_MAX) throw new ThroughlineError('INPUT_TOO_LARGE', { path: `/${what}`, limit: `${String(LIMITS.input_bytes_max)} bytes` });
       chunks.push(chunk);
     }
   } catch (error) {
     if (error instanceof ThroughlineError) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    throw new ThroughlineError('INPUT_INVALID', { path: '--input', message: `The input's file cannot be read (${code}).` });
+    throw new ThroughlineError('INPUT_INVALID', { path: `--${what}`, message: `The ${what}'s file cannot be read (${code}).` });
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw new ThroughlineError('INPUT_INVALID', { path: PATH, message: 'The input is not UTF-8.' });
+    throw new ThroughlineError('INPUT_INVALID', { path: `/${what}`, message: `The ${what} is not UTF-8.` });
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, what: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     // The engine's own message quotes the text around the mistake; of it, the position is used if it says one.
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
-    throw new ThroughlineError('INPUT_INVALID', { path: PATH, message: `The input is not JSON: something else was expected at ${placeOf(text, Number(position ?? strayAt(text)))}.` });
+    throw new ThroughlineError('INPUT_INVALID', { path: `/${what}`, message: `The ${what} is not JSON: something else was expected at ${placeOf(text, Number(position ?? strayAt(text)))}.` });
   }
   for (const { token, at } of tokensOf(text)) {
     // 12345678901234567890 would silently become another number.
     if (!/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))) continue;
-    throw new ThroughlineError('INPUT_NOT_STORABLE', { path: PATH, message: `The whole number at ${placeOf(text, at)} is too large to be kept exactly: write it as a string.` });
+    throw new ThroughlineError('INPUT_NOT_STORABLE', { path: `/${what}`, message: `The whole number at ${placeOf(text, at)} is too large to be kept exactly: write it as a string.` });
   }
   return value;
 }

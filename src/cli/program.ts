@@ -1,10 +1,13 @@
 /** The program: its commands, and what is said of all of them. */
 import { Command } from 'commander';
-import { addCommon } from './command.ts';
+import { addCommon, makeGroup } from './command.ts';
+import { abandonWaitCommand } from './commands/abandon-wait.ts';
 import { apiCommand } from './commands/api.ts';
 import { auditCommand } from './commands/audit.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { completeCommand, completionCommand } from './commands/completion.ts';
+import { confirmAbsentCommand, confirmEffectCommand } from './commands/confirm.ts';
+import { correctCommand } from './commands/correct.ts';
 import { decideCommand } from './commands/decide.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -14,10 +17,12 @@ import { explainCommand } from './commands/explain.ts';
 import { historyCommand } from './commands/history.ts';
 import { listCommand } from './commands/list.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { receiptCommands } from './commands/receipts.ts';
 import { replayCommand } from './commands/replay.ts';
 import { senderKeysCommand } from './commands/sender-keys.ts';
 import { statusCommand } from './commands/status.ts';
 import { tokensCommand } from './commands/tokens.ts';
+import { unparkCommand } from './commands/unpark.ts';
 import { watchCommand } from './commands/watch.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { workerCommand } from './commands/worker.ts';
@@ -58,6 +63,7 @@ export function createProgram(): Command {
     ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), completionCommand()]],
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
+    ['Settle:', [abandonWaitCommand(), confirmEffectCommand(), confirmAbsentCommand(), correctCommand(), unparkCommand(), makeGroup('receipts', 'what other sides have said, and whom it is for', receiptCommands())]],
     ['Tell:', [webhooksCommand()]],
     ['Admit:', [tokensCommand(), senderKeysCommand()]],
   ];

@@ -5,7 +5,7 @@ import type { AnyTaskDefinition } from '../define/definition.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
 import { boundedText, checkedAction, Database, Door, Reader, taskEvidence, verifySchema } from '../ledger/index.ts';
-import type { ActionRow, CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskListRow, TaskRecord, TaskTypeRow, TimelineRow } from '../ledger/index.ts';
+import type { ActionRow, CancelAnswer, ConfirmAnswer, CorrectAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReceiptPage, RematchAnswer, ReplayAnswer, TaskListRow, TaskRecord, TaskTypeRow, TimelineRow, UnparkAnswer } from '../ledger/index.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
 import { traceParent, traced } from '../tracing/spans.ts';
@@ -25,8 +25,12 @@ import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { ledgerHealth } from './health.ts';
 import type { Health } from './health.ts';
+import { Operator } from './operator.ts';
+import type { Absence, Correction, Deed, Presence, Replay } from './operator.ts';
+import { listReceipts, rematchReceipt } from './receipts.ts';
+import type { ReceiptFilter, Rematch } from './receipts.ts';
 import { TemporalSightings } from './sight.ts';
-import type { Decision, ReplayAction, ThroughlineSurface } from './surface.ts';
+import type { Decision, ThroughlineSurface } from './surface.ts';
 import { Webhooks } from './webhooks.ts';
 import { RestWaiter } from './wait.ts';
 import type { Rest, WaitOptions } from './wait.ts';
@@ -44,11 +48,8 @@ export interface ClientOptions {
   readonly metrics?: Metrics;
 }
 
-/** Who acts and why. `id` makes the action idempotent; without it each call is an action of its own. */
-export interface Action {
-  readonly by?: string;
-  readonly why: string;
-  readonly id?: string;
+/** Who acts and why; see Deed. */
+export interface Action extends Deed {
   readonly step?: string;
 }
 
@@ -80,6 +81,7 @@ export class ThroughlineClient implements ThroughlineSurface {
   readonly #db: Database;
   readonly #door: Door;
   readonly #reader: Reader;
+  readonly #operator: Operator;
   readonly #rests: RestWaiter;
   readonly #sight: TemporalSightings | null;
   readonly #by: string;
@@ -94,6 +96,7 @@ export class ThroughlineClient implements ThroughlineSurface {
     this.#rests = new RestWaiter(this.#reader);
     this.#sight = options.temporal === undefined ? null : new TemporalSightings({ address: options.temporal.address, ...options.temporal.connection }, options.temporal.namespace ?? 'default');
     this.#by = options.by ?? 'client';
+    this.#operator = new Operator(this.#door, this.#by);
     this.access = new Access(this.#db, this.#by);
     this.events = new EventFeed(this.#db);
     this.webhooks = new Webhooks(this.#db, this.#by);
@@ -174,14 +177,54 @@ export class ThroughlineClient implements ThroughlineSurface {
     });
   }
 
+  /** Receipts as they are stored, newest first. TASK_UNKNOWN, CURSOR_INVALID, FILTER_INVALID. */
+  receipts(filter: ReceiptFilter = {}): Promise<ReceiptPage> {
+    return listReceipts(this.#reader, filter);
+  }
+
+  /**
+   * A person says whom a receipt is for that matched nothing; it is judged again by all rules. `delivery` is its delivery id or its
+   * own id. RECEIPT_NOT_REMATCHABLE, RECEIPT_REMATCH_REFUSED: its verdict stands. Also: RECEIPT_UNKNOWN, RECEIPT_AMBIGUOUS, ID_CONFLICT.
+   */
+  rematchReceipt(delivery: string, rematch: Rematch): Promise<RematchAnswer> {
+    return rematchReceipt(this.#door, this.#by, delivery, rematch);
+  }
+
   /**
    * Replays the dead steps of a task (or the one named), with a fresh budget. REPLAY_NOT_DEAD, REPLAY_EFFECT_OPEN,
-   * REPLAY_CANCEL_SET, REPLAY_PROOF_ARRIVED say why it may not.
+   * REPLAY_CANCEL_SET, REPLAY_PROOF_ARRIVED say why it may not; EFFECT_UNKNOWN: what is to be set aside was never asked.
    */
-  async replay(task: string, action: ReplayAction): Promise<ReplayAnswer> {
-    return this.#door.taskReplay(checkedTaskId(task), {
-      ...this.#action(action), ...(action.void === undefined ? {} : { void: action.void }), ...(action.dropCheckpoints === undefined ? {} : { drop_checkpoints: action.dropCheckpoints }),
-    });
+  replay(task: string, replay: Replay): Promise<ReplayAnswer> {
+    return this.#operator.replay(task, replay);
+  }
+
+  /** Stops waiting for the other side: the step needs a person from then on, and it may still happen. TRANSITION_REFUSED where nothing waits. */
+  abandonWait(task: string, step: string, deed: Deed): Promise<CancelAnswer> {
+    return this.#operator.abandonWait(task, step, deed);
+  }
+
+  /**
+   * A person saw outside that it happened. A submission completes the step (its proof is still checked); any other effect lets
+   * it go on. Only of a step that is unconfirmed or dead, else TRANSITION_REFUSED. Also: EFFECT_UNKNOWN, EXTERNAL_ID_CONFLICT,
+   * EVIDENCE_REQUIRED; ID_CONFLICT where the id was used to say something else.
+   */
+  confirmEffect(task: string, seen: Presence): Promise<ConfirmAnswer> {
+    return this.#operator.confirm(task, true, seen);
+  }
+
+  /** A person saw outside that it did not happen: the step is queued with a fresh budget, or cancelled where a cancel is set. Refused as confirmEffect. */
+  confirmAbsent(task: string, seen: Absence): Promise<ConfirmAnswer> {
+    return this.#operator.confirm(task, false, seen);
+  }
+
+  /** Says that an entry of the timeline is wrong, by a further entry that points at it. ENTRY_UNKNOWN. */
+  correct(task: string, correction: Correction): Promise<CorrectAnswer> {
+    return this.#operator.correct(task, correction);
+  }
+
+  /** Sends a parked wake-up again, with a fresh budget of tries. `unparked: false`: none is parked. */
+  unpark(task: string, deed: Deed): Promise<UnparkAnswer> {
+    return this.#operator.unpark(task, deed);
   }
 
   /** The task as it is now: status, and what each step is doing. TASK_UNKNOWN. */

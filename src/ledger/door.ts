@@ -7,8 +7,8 @@ import { LIMITS } from '../state/index.ts';
 import type { View } from '../state/index.ts';
 import type { Database, Queryable } from './database.ts';
 import type {
-  AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, DriftRow, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
-  OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, Refused, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow,
+  AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, ConfirmAnswer, ConfirmRow, CorrectAnswer, CorrectRow, DriftRow, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
+  OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, Refused, RematchAnswer, RematchRow, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow, UnparkAnswer,
 } from './types.ts';
 
 interface CallOptions {
@@ -81,6 +81,10 @@ export class Door {
     return this.#db.call('receipt_put', [withoutUndefined(row)]);
   }
 
+  receiptRematch(task: string, row: RematchRow): Promise<RematchAnswer> {
+    return this.#db.call('receipt_rematch', [task, withoutUndefined(row)]);
+  }
+
   reviewDecide(task: string, row: { id: string; step: string; by: string; why?: string; verdict: 'opened' | 'approved' | 'rejected'; message_id?: string; digest: string }): Promise<ReceiptAnswer> {
     return this.#db.call('review_decide', [task, withoutUndefined(row)]);
   }
@@ -120,12 +124,16 @@ export class Door {
     return this.#db.call('task_replay', [task, withoutUndefined(row)]);
   }
 
-  effectConfirm(task: string, row: { step: string; effect: string; item?: string; present: boolean; external_id?: string; result?: Stored; evidence: Stored; by: string; why: string }): Promise<{ task: string; step: string; rule: string; state: string }> {
+  effectConfirm(task: string, row: ConfirmRow): Promise<ConfirmAnswer> {
     return this.#db.call('effect_confirm', [task, withoutUndefined(row)]);
   }
 
-  timelineCorrect(task: string, row: { entry: string; by: string; why: string; reason?: string }): Promise<{ entry: number; corrects: number }> {
+  timelineCorrect(task: string, row: CorrectRow): Promise<CorrectAnswer> {
     return this.#db.call('timeline_correct', [task, withoutUndefined(row)]);
+  }
+
+  outboxUnpark(task: string, row: { id?: string; by: string; why: string }): Promise<UnparkAnswer> {
+    return this.#db.call('outbox_unpark', [task, withoutUndefined(row)]);
   }
 
   // ---- Loops of the worker
@@ -139,10 +147,6 @@ export class Door {
 
   outboxFailed(task: string, error: string, retryMs: number, counts: boolean, attemptsMax: number): Promise<{ parked: boolean; attempts: number }> {
     return this.#db.call('outbox_failed', [task, error, retryMs, counts, attemptsMax], { patienceMs: 0 });
-  }
-
-  outboxUnpark(task: string, row: { by: string; why: string }): Promise<{ unparked: boolean }> {
-    return this.#db.call('outbox_unpark', [task, row]);
   }
 
   sweepDue(limit: number, silenceMs: number): Promise<readonly string[]> {

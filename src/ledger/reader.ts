@@ -3,7 +3,7 @@ import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
-import type { LedgerGauges, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
+import type { LedgerGauges, ReceiptListRow, ReceiptPage, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
 
 export interface ListFilter {
   readonly status?: ParentStatus;
@@ -46,6 +46,18 @@ select type, version, plan, plan_digest, input_schema, input_bytes_max, throughl
 from throughline.task_type order by type, version desc`;
 
 const RESTS = `select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])`;
+
+// Ids of receipts are made in the order of their arrival.
+const RECEIPTS = `
+select id, delivery_id, sender, task_id as task, task_ref, step, kind, thread_id, in_reply_to, as_sent, external_id, code, throughline._iso(received_at) as received_at, deliveries, verdict, verdict_facts,
+  throughline._iso(applied_at) as applied_at
+from throughline.receipt
+where ($1::uuid is null or task_id = $1)
+  and (not $2::boolean or verdict is null or verdict in ('unknown_task', 'wrong_step', 'wrong_thread', 'wrong_message', 'wrong_external_id', 'sender_not_allowed'))
+  and ($3::uuid is null or id < $3)
+order by id desc limit $4`;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const CURSOR = /^([0-9:.+ -]{10,40})\/([0-9a-f-]{36})$/;
 
@@ -97,6 +109,17 @@ export class Reader {
   /** Which of these tasks are at rest; unknown ones are left out. */
   async taskRests(tasks: readonly string[]): Promise<readonly RestRow[]> {
     return this.#db.rows<RestRow>(RESTS, [tasks], 'task-rests');
+  }
+
+  /** Stored receipts, newest first. Throws CURSOR_INVALID. */
+  async receiptList(filter: { readonly task?: string; readonly unmatched: boolean; readonly limit?: number; readonly cursor?: string }): Promise<ReceiptPage> {
+    const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
+    const after = filter.cursor === undefined ? null : Buffer.from(filter.cursor, 'base64url').toString('utf8');
+    if (after !== null && !UUID.test(after)) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
+    const found = await this.#db.rows<ReceiptListRow>(RECEIPTS, [filter.task ?? null, filter.unmatched, after, limit + 1], 'receipt-list');
+    const rows = found.slice(0, limit);
+    const last = rows.at(-1);
+    return { rows, cursor: found.length > limit && last !== undefined ? Buffer.from(last.id).toString('base64url') : null };
   }
 
   /** Tasks, newest first, by pages that neither skip nor repeat while rows are added. Throws CURSOR_INVALID. */

@@ -115,6 +115,8 @@ export interface ReceiptRecord {
   readonly kind: ReceiptKind;
   readonly thread_id: string | null;
   readonly in_reply_to: string | null;
+  /** Step, thread and message as they came, where a person has matched it again; null: never. */
+  readonly as_sent: { readonly step: string; readonly thread_id: string | null; readonly in_reply_to: string | null } | null;
   readonly external_id: string | null;
   readonly code: string | null;
   readonly received_at: string;
@@ -124,6 +126,19 @@ export interface ReceiptRecord {
   readonly verdict_facts: Readonly<Record<string, Stored>>;
   readonly applied_at: string | null;
   readonly body: Readonly<Record<string, Stored>>;
+}
+
+export interface ReceiptListRow extends Omit<ReceiptRecord, 'body'> {
+  /** null: no task has the id that was sent. */
+  readonly task: string | null;
+  /** The task's id as it was sent. */
+  readonly task_ref: string;
+}
+
+export interface ReceiptPage {
+  readonly rows: readonly ReceiptListRow[];
+  /** null: this was the last page. */
+  readonly cursor: string | null;
 }
 
 export interface CancelRecord {

@@ -15,6 +15,9 @@ export const LIMITS = {
   item_chars_max: 200,
   actor_chars_max: 200,
   why_chars_max: 2_000,
+  evidence_chars_max: 4_000,
+  /** Effects that one replay sets aside. */
+  replay_void_max: 500,
   external_id_chars_max: 500,
   steps_per_task_max: 50,
   effects_per_step_max: 50,

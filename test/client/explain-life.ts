@@ -154,7 +154,7 @@ export class Life {
     const id = `0195d2a0-2222-7000-8000-${String(this.receipts.length + 1).padStart(12, '0')}`;
     const row: ReceiptRecord = {
       id, delivery_id: `d-${String(this.receipts.length + 1)}`, sender: 'notes.example', step: name, kind, thread_id: `${TASK}/${name}`, in_reply_to: this.touches.at(-1)?.message_id ?? null,
-      external_id: 'post-17', code: null, received_at: iso(this.now), deliveries: 1, verdict, verdict_facts: {}, applied_at: verdict === 'matched' ? iso(this.now) : null, body: {}, ...more,
+      as_sent: null, external_id: 'post-17', code: null, received_at: iso(this.now), deliveries: 1, verdict, verdict_facts: {}, applied_at: verdict === 'matched' ? iso(this.now) : null, body: {}, ...more,
     };
     this.receipts.push(row);
     if (verdict !== null) this.#log({ kind: 'receipt', step: name, actor: `platform:${row.sender}`, facts: { receipt: id, receipt_kind: kind, verdict, external_id: row.external_id } });

@@ -85,7 +85,7 @@ describe('will it run again', () => {
   test('a dead step with something open asks for a confirmation, not for a replay', () => {
     const e = tell('dead-effect-open');
     expect(e.will_run_again).toMatchObject({ answer: 'only_by_a_person', on: 'confirm_first' });
-    expect(e.next_action).toMatchObject({ code: 'confirm', sentence: 'look outside; then confirm the effect or its absence with evidence (post)' });
+    expect(e.next_action).toMatchObject({ code: 'confirm', sentence: 'look outside; then say with evidence whether it happened (post): `throughline confirm-effect` or `throughline confirm-absent`' });
   });
 
   test('a dead step with a cancel is never offered a replay', () => {

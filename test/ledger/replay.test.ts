@@ -141,7 +141,7 @@ test('a person who confirms an absence gives a fresh budget, and a person who vo
 test('a wrong reason is corrected by an entry that points at it, once', async () => {
   const tale = await used();
   const wrong = (await tale.timeline()).at(-1)?.id ?? '';
-  const row = { entry: wrong, by: 'operator:oda', why: 'it was the network', reason: 'answer_lost' };
+  const row = { entry: wrong, by: 'operator:oda', why: 'it was the network', reason: 'answer_lost' } as const;
   const first = await ledger.door.timelineCorrect(tale.task, row);
   expect(await ledger.door.timelineCorrect(tale.task, row)).toMatchObject({ entry: first.entry });
   expect((await tale.timeline()).filter(({ kind }) => kind === 'correction')).toMatchObject([{ facts: { corrects: Number(wrong), is: 'answer_lost' } }]);

@@ -268,7 +268,7 @@ export class Tale {
   }
   async confirms(present: boolean, effect = 'post', item = ''): Promise<this> {
     await this.ledger.door.effectConfirm(this.task, {
-      step: this.step, effect, item, present, evidence: 'looked at the page', by: 'operator:oda', why: 'asked by phone', ...(present ? { external_id: 'ext-1' } : {}),
+      id: uuid(), step: this.step, effect, item, present, evidence: 'looked at the page', by: 'operator:oda', why: 'asked by phone', ...(present ? { external_id: 'ext-1' } : {}),
     });
     return this;
   }

@@ -2,7 +2,7 @@ import { ERRORS } from '../../errors.ts';
 import { action } from '../action.ts';
 import type { ActionOptions } from '../action.ts';
 import { actionOptions, makeCommand, option } from '../command.ts';
-import { usageError } from '../failure.ts';
+import { readEffect } from '../effect-name.ts';
 import { visible } from '../neutral.ts';
 
 interface Options extends ActionOptions {
@@ -29,7 +29,7 @@ export const replayCommand = () =>
     ],
     exits: '0 at least one step is replayed; 2 no --why; 3 no such task or step; 4 refused',
     async run(context, options, task) {
-      const voided = options.void?.map(readEffect);
+      const voided = options.void?.map((name) => readEffect(name, '--void'));
       const answer = await (await context.client()).replay(task, {
         ...action(context, options),
         ...(voided === undefined ? {} : { void: voided }),
@@ -45,10 +45,3 @@ export const replayCommand = () =>
   });
 
 const sentenceOf = (code: string | undefined): string => (code !== undefined && Object.hasOwn(ERRORS, code) ? ERRORS[code as keyof typeof ERRORS].sentence : '');
-
-/** `effect` or `effect/item`; the item may hold further slashes. */
-function readEffect(text: string): { readonly effect: string; readonly item?: string } {
-  const [, effect, item] = /^([^/]+)(?:\/(.+))?$/su.exec(text) ?? [];
-  if (effect === undefined) throw usageError('An effect is written as EFFECT or EFFECT/ITEM.', '--void');
-  return item === undefined ? { effect } : { effect, item };
-}

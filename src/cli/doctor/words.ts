@@ -46,13 +46,13 @@ const en: Readonly<Record<FindingCode, Phrase>> = {
   WORKERS_NONE: () => ['no worker has shown itself lately', 'Start one: `throughline worker --tasks MODULE`.'],
   TYPES_UNOFFERED: (f) => [`open tasks that no worker offers: ${at(f, 'types')}`, 'Start a worker whose module defines this type in this version. Nothing is charged meanwhile.'],
   OUTBOX: (f) => [`wake-ups are sent on time (${at(f, 'waiting')} waiting)`],
-  OUTBOX_PARKED: (f) => [`${at(f, 'parked')} wake-ups are parked: ${at(f, 'tasks')}`, 'See `throughline explain TASK` for the error; mend its cause, then un-park.'],
+  OUTBOX_PARKED: (f) => [`${at(f, 'parked')} wake-ups are parked: ${at(f, 'tasks')}`, 'See `throughline explain TASK` for the error; mend its cause, then `throughline unpark TASK`.'],
   OUTBOX_LATE: (f) => [`${at(f, 'waiting')} wake-ups wait, the oldest for ${at(f, 'seconds')} s`, 'Is a worker running, and does it reach Temporal? Its log says why sending failed.'],
   QUEUED_LATE: (f) => [`due steps wait long: ${at(f, 'types')}`, 'More workers, or more --attempts-at-once; `throughline list --status queued` names the tasks.'],
-  STEPS_DEAD: (f) => [`${at(f, 'steps')} steps are dead (${at(f, 'reasons')})`, '`throughline list --status dead`, then `explain`, then `replay` or a person\'s confirmation.'],
+  STEPS_DEAD: (f) => [`${at(f, 'steps')} steps are dead (${at(f, 'reasons')})`, '`throughline list --status dead`, then `throughline explain TASK`; then `throughline replay`, or `throughline confirm-effect` or `throughline confirm-absent` with evidence.'],
   STEPS_UNCONFIRMED: (f) => [`of ${at(f, 'steps')} steps it is not known whether they acted (${at(f, 'reasons')})`, 'They resolve themselves while looks are left; `throughline list --status unconfirmed`.'],
   CANCELS_OVERDUE: (f) => [`${at(f, 'cancels')} cancels have no verdict past their deadline`, '`throughline explain TASK` says what each waits for.'],
-  RECEIPTS_OVERDUE: (f) => [`${at(f, 'steps')} receipts or reviews are overdue`, 'Ask the other side, or the reviewer; `explain` says what happens next.'],
+  RECEIPTS_OVERDUE: (f) => [`${at(f, 'steps')} receipts or reviews are overdue`, 'Ask the other side, or the reviewer; `throughline explain TASK` says what happens next.'],
   LEASES_EXPIRED: (f) => [`${at(f, 'leases')} leases ran out and are not rescued yet`, 'A running worker\'s sweeper does that within seconds; after an outage of Postgres it waits for one lease length.'],
 };
 
@@ -91,13 +91,13 @@ const zh: Readonly<Record<FindingCode, Phrase>> = {
   WORKERS_NONE: () => ['近期没有工作进程报到', '启动一个：`throughline worker --tasks MODULE`。'],
   TYPES_UNOFFERED: (f) => [`没有工作进程提供的未完成任务：${at(f, 'types')}`, '启动定义了此类型和版本的工作进程。在此期间不计尝试次数。'],
   OUTBOX: (f) => [`唤醒按时发送（${at(f, 'waiting')} 条等待）`],
-  OUTBOX_PARKED: (f) => [`${at(f, 'parked')} 条唤醒被搁置：${at(f, 'tasks')}`, '用 `throughline explain TASK` 查看错误；修复原因后解除搁置。'],
+  OUTBOX_PARKED: (f) => [`${at(f, 'parked')} 条唤醒被搁置：${at(f, 'tasks')}`, '用 `throughline explain TASK` 查看错误；修复原因后执行 `throughline unpark TASK`。'],
   OUTBOX_LATE: (f) => [`${at(f, 'waiting')} 条唤醒在等待，最久的已等 ${at(f, 'seconds')} 秒`, '工作进程是否在运行、能否连上 Temporal？其日志会说明发送失败的原因。'],
   QUEUED_LATE: (f) => [`到期的步骤等待过久：${at(f, 'types')}`, '增加工作进程或 --attempts-at-once；`throughline list --status queued` 列出任务。'],
-  STEPS_DEAD: (f) => [`${at(f, 'steps')} 个步骤已终止（${at(f, 'reasons')}）`, '`throughline list --status dead`，然后 `explain`，再 `replay` 或由人确认。'],
+  STEPS_DEAD: (f) => [`${at(f, 'steps')} 个步骤已终止（${at(f, 'reasons')}）`, '`throughline list --status dead`，然后 `throughline explain TASK`；再 `throughline replay`，或以证据 `throughline confirm-effect`、`throughline confirm-absent`。'],
   STEPS_UNCONFIRMED: (f) => [`${at(f, 'steps')} 个步骤不知是否已对外生效（${at(f, 'reasons')}）`, '尚有查证次数时会自行解决；`throughline list --status unconfirmed`。'],
   CANCELS_OVERDUE: (f) => [`${at(f, 'cancels')} 个取消超过期限仍无结论`, '`throughline explain TASK` 说明各自在等什么。'],
-  RECEIPTS_OVERDUE: (f) => [`${at(f, 'steps')} 个回执或审核已逾期`, '询问对方或审核人；`explain` 说明接下来会发生什么。'],
+  RECEIPTS_OVERDUE: (f) => [`${at(f, 'steps')} 个回执或审核已逾期`, '询问对方或审核人；`throughline explain TASK` 说明接下来会发生什么。'],
   LEASES_EXPIRED: (f) => [`${at(f, 'leases')} 个租约已到期但尚未接管`, '运行中的工作进程会在数秒内接管；Postgres 中断之后会先等一个租约时长。'],
 };
 

@@ -185,6 +185,9 @@ export interface Phrases {
     readonly unparked: string;
     readonly driver_lost: (status: string, restarts: string) => string;
     readonly driver_failing: (status: string, restarts: string) => string;
+    readonly rematched: (delivery: string) => string;
+    readonly until_then: (verdict: string) => string;
+    readonly as_sent: (message: string) => string;
     readonly note: (what: string) => string;
     readonly correction: (entry: string) => string;
     readonly judging_failed: string;

@@ -125,9 +125,21 @@ function late(facts: Facts, p: Phrases): string {
   return joined(p, [has(p.story.late, what) ? p.story.late[what] : what, epochs]);
 }
 
-function note(facts: Facts, p: Phrases): string {
+function rematched(facts: Facts, r: Reading): string {
+  const { p } = r;
+  const was = text(facts, 'was');
+  const sent = text(facts, 'sent_in_reply_to', 200);
+  return joined(p, [
+    p.story.rematched(text(facts, 'delivery_id', 200)), has(RECEIPT_VERDICTS, was) && p.story.until_then(r.word(RECEIPT_VERDICTS[was])), sent !== '' && sent !== text(facts, 'message_id') && p.story.as_sent(sent),
+    labelled(p.story.why, text(facts, 'why')),
+  ]);
+}
+
+function note(facts: Facts, r: Reading): string {
+  const { p } = r;
   const what = text(facts, 'what');
   if (what === 'driver_lost' || what === 'driver_failing') return p.story[what](text(facts, 'status'), text(facts, 'restarts'));
+  if (what === 'rematched') return rematched(facts, r);
   return joined(p, [what === 'unparked' ? p.story.unparked : p.story.note(what), labelled(p.story.why, text(facts, 'why'))]);
 }
 
@@ -154,7 +166,7 @@ function tell(entry: TimelineRow, r: Reading): string | null {
     case 'late':
       return late(entry.facts, p);
     case 'note':
-      return note(entry.facts, p);
+      return note(entry.facts, r);
   }
 }
 

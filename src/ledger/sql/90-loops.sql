@@ -51,13 +51,16 @@ begin
   return jsonb_build_object('parked', o.parked_at is not null, 'attempts', o.attempts);
 end $$;
 
--- A person sends a parked wake-up again.
+-- A person sends a parked wake-up again: {id?, by, why}. Idempotent by id.
 create or replace function throughline.outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 begin
   if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if exists (select from throughline.timeline where task_id = p_task and kind = 'note' and facts ->> 'what' = 'unparked' and facts ->> 'unpark' = p ->> 'id') then
+    return jsonb_build_object('unparked', true, 'repeated', true);
+  end if;
   update throughline.outbox set parked_at = null, attempts = 0, forced = true, not_before = throughline.now(), version = version + 1 where task_id = p_task and parked_at is not null;
   if not found then return jsonb_build_object('unparked', false); end if;
-  perform throughline._log(p_task, null, 'note', throughline.now(), p ->> 'by', jsonb_build_object('what', 'unparked', 'why', p -> 'why'));
+  perform throughline._log(p_task, null, 'note', throughline.now(), p ->> 'by', jsonb_strip_nulls(jsonb_build_object('what', 'unparked', 'why', p -> 'why', 'unpark', p -> 'id')));
   return jsonb_build_object('unparked', true);
 end $$;
 

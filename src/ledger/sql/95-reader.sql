@@ -22,7 +22,7 @@ create or replace function throughline.task_record(p_task uuid, p_worker_seen_ms
         'submits', e.submits, 'live', e.live, 'attempt', r.attempt, 'epoch', r.epoch, 'intent_at', throughline._iso(r.intent_at), 'outcome', r.outcome, 'outcome_at', throughline._iso(r.outcome_at), 'late', r.late,
         'external_id', e.external_id, 'done', e.done, 'dedupe_window_ms', e.dedupe_window_ms) order by r.intent_at, r.message_id)
       from throughline.request r join throughline.effect e on e.id = r.effect_id where r.task_id = t.id), '[]'),
-    'receipts', coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'sender', x.sender, 'step', x.step, 'kind', x.kind, 'thread_id', x.thread_id, 'in_reply_to', x.in_reply_to,
+    'receipts', coalesce((select jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'sender', x.sender, 'step', x.step, 'kind', x.kind, 'thread_id', x.thread_id, 'in_reply_to', x.in_reply_to, 'as_sent', x.as_sent,
         'external_id', x.external_id, 'code', x.code, 'received_at', throughline._iso(x.received_at), 'deliveries', x.deliveries, 'verdict', x.verdict, 'verdict_facts', x.verdict_facts,
         'applied_at', throughline._iso(x.applied_at), 'body', x.body) order by x.received_at, x.id) from throughline.receipt x where x.task_id = t.id), '[]'),
     'cancels', coalesce((select jsonb_agg(jsonb_build_object('id', n.id, 'verb', n.verb, 'step', n.step, 'by', n.by, 'why', n.why, 'at', throughline._iso(n.at),
