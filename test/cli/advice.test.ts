@@ -31,6 +31,9 @@ function wrong({ words }: Advice): string {
     command = found;
     rest = rest.slice(1);
   }
+  // A group may have one that is meant where none is named.
+  const { _defaultCommandName: unnamed } = command as unknown as { readonly _defaultCommandName?: string | null };
+  if (rest.length > 0) command = command.commands.find((one) => one.name() === unnamed) ?? command;
   const known = new Set([program, command].flatMap(({ options }) => options.flatMap(({ long }) => (long === undefined ? [] : [long]))));
   const unknown = rest.filter((word) => word.startsWith('--') && word !== '--help').map((word) => word.replace(/=.*/, '')).find((word) => !known.has(word));
   if (unknown !== undefined) return `no option ${unknown}`;

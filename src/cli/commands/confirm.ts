@@ -18,7 +18,7 @@ interface Options extends ActionOptions {
 
 const ARGS = [['<task>', "the task's id"], ['<step>', 'the step'], ['<effect>', 'EFFECT or EFFECT/ITEM, as `throughline explain` shows it']] as const;
 const WHERE = 'where you looked and what was there; recorded, required';
-const EXITS = '2 no --evidence or no --why; 3 no such task, step or effect; 4 the step is neither unconfirmed nor dead, or the effect has its answer (TRANSITION_REFUSED), or the --id was used for another request';
+const EXITS = '2 no --evidence or no --why; 3 no such task, step or effect; 4 there is nothing to confirm (TRANSITION_REFUSED), or ID_CONFLICT';
 
 export const confirmEffectCommand = (): Command =>
   makeCommand<Options>({
@@ -37,7 +37,7 @@ export const confirmEffectCommand = (): Command =>
       ['confirm-effect 3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10 publish post --external-id post-81 --evidence "https://example.org/post-81 is online" --why "asked by support"', 'the step is completed, and its proof is checked'],
       ['confirm-effect 3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10 publish picture/cover.png --evidence "it is in the library" --why "answer was lost"', 'the step goes on after that picture'],
     ],
-    exits: `${EXITS}, or the effect is known under another external id (EXTERNAL_ID_CONFLICT)`,
+    exits: `${EXITS}, EXTERNAL_ID_CONFLICT`,
     async run(context, options, task, step, effect) {
       const result = options.result === undefined ? {} : { result: (await readInput(options.result, 'result')) as Json };
       const external = options.externalId === undefined ? {} : { externalId: options.externalId };

@@ -86,7 +86,7 @@ const rematch = (): Command =>
       ...actionOptions('why; recorded, required'),
     ],
     examples: [['receipts rematch d-4711 --task 3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10 --step publish --why "their gateway dropped in-reply-to"', 'judged as an answer to the last request of publish']],
-    exits: '2 no --task, --step or --why; 3 no such task, step or receipt; 4 the verdict stands (RECEIPT_NOT_REMATCHABLE, RECEIPT_REMATCH_REFUSED), two receipts have this delivery id (RECEIPT_AMBIGUOUS), or the --id was used for another request',
+    exits: '2 no --task, --step or --why; 3 no such task, step or receipt; 4 its verdict stands (RECEIPT_NOT_REMATCHABLE, RECEIPT_REMATCH_REFUSED), RECEIPT_AMBIGUOUS or ID_CONFLICT',
     async run(context, options, receipt) {
       const { task, step, message, sender } = options;
       if (task === undefined) throw usageError('Name the task with --task.', '--task');
