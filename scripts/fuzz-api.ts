@@ -1,0 +1,58 @@
+/**
+ * `npm run fuzz:api`: a real API over a real ledger with tasks in it, and schemathesis against its OpenAPI document. Fails at a 500, and at
+ * an answer that the document does not describe. Further options are schemathesis' own: `npm run fuzz:api -- --seed 7 --max-examples 200`.
+ * Takes `schemathesis` from PATH, else installs it by pip into `.throughline/schemathesis`.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { createApi } from '../src/api/index.ts';
+import { startStack } from '../src/dev/index.ts';
+import { createClient, Database, defineTask, migrate } from '../src/index.ts';
+
+const VERSION = '4.32.5';
+const CHECKS = 'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance';
+
+/** The program, or a message that says why there is none. */
+function program(): string {
+  if (spawnSync('schemathesis', ['--version'], { stdio: 'ignore' }).status === 0) return 'schemathesis';
+  const folder = resolve('.throughline/schemathesis');
+  const own = join(folder, 'bin', 'schemathesis');
+  if (!existsSync(own)) {
+    process.stderr.write(`Installing schemathesis ${VERSION} by pip into ${folder}\n`);
+    for (const [command, args] of [['python3', ['-m', 'venv', folder]], [join(folder, 'bin', 'pip'), ['install', '--quiet', `schemathesis==${VERSION}`]]] as const) {
+      if (spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] }).status !== 0) throw new Error(`${command} could not install schemathesis: put it on PATH`);
+    }
+  }
+  return own;
+}
+
+const greet = defineTask({
+  type: 'greet', version: 1, input: z.object({ name: z.string() }),
+  steps: (flow) => flow.step('say', { result: z.object({ text: z.string() }), proof: { record: ['/text'] }, run: async ({ input }) => Promise.resolve({ text: `Hello, ${input.name}` }) }),
+});
+
+const schemathesis = program();
+const stack = await startStack({ dataDir: mkdtempSync(join(tmpdir(), 'throughline-fuzz-')), temporary: true, temporal: false, log: (line) => process.stderr.write(`${line}\n`) });
+const database = new Database({ url: stack.databaseUrl, connectionsMax: 1 });
+await migrate(database);
+await database.end();
+const client = createClient({ databaseUrl: stack.databaseUrl, by: 'fuzz' });
+const api = await createApi({ client, requestsPerMinute: 1_000_000, refusalsPerMinute: 1_000_000 });
+try {
+  const { id } = await client.enqueue(greet, { name: 'Ada' });
+  const { token } = await client.access.createToken({ name: 'fuzz', role: 'admin' });
+  const url = await api.listen({ host: '127.0.0.1', port: 0 });
+  process.stderr.write(`The API is at ${url}; a task that is there: ${id}\n`);
+  // A stream has no end, and would be waited for.
+  const args = ['run', `${url}/openapi.json`, '--header', `Authorization: Bearer ${token}`, '--exclude-path', '/v1/events', '--checks', CHECKS, '--max-examples', '40', '--suppress-health-check', 'all', '--request-timeout', '60', ...process.argv.slice(2)];
+  const [code] = (await once(spawn(schemathesis, args, { stdio: 'inherit' }), 'close')) as [number | null];
+  process.exitCode = code ?? 1;
+} finally {
+  await api.close();
+  await client.close();
+  await stack.stop();
+}
