@@ -110,7 +110,7 @@ create table task (
   created_at timestamptz not null,
   created_by text not null check (length(created_by) <= 200),
   ended_at timestamptz,                        -- null: not at rest
-  again_of uuid unique references task (id),   -- null: not a repetition of another task
+  again_of uuid unique,                        -- null: not a repetition of another task, which may be pruned since
   raw boolean not null default false,          -- the input is as it was sent: the worker makes of it what the type's schema says
   priority smallint check (priority between 1 and 5),       -- null: Temporal's default (3); 1 goes first
   fairness_key text check (octet_length(fairness_key) between 1 and 64),  -- null: none
@@ -277,7 +277,7 @@ create table request (
 create index request_effect on request (effect_id, intent_at);
 create index request_task on request (task_id);
 
--- A receipt as it arrived, with its verdict. Never disappears.
+-- A receipt as it arrived, with its verdict. Disappears with its task alone.
 create table receipt (
   id uuid primary key default uuidv7(),
   delivery_id text not null check (length(delivery_id) between 1 and 200),
@@ -286,7 +286,7 @@ create table receipt (
   -- Step, thread and message as they came, where a person has matched it again; null: never.
   as_sent jsonb,
   task_ref text not null check (length(task_ref) <= 200),   -- as sent; may name no task
-  task_id uuid,                                 -- null: no such task
+  task_id uuid,                                 -- null: no such task; it may be pruned
   step text not null check (length(step) <= 200),
   thread_id text check (length(thread_id) <= 200),          -- null: not sent
   in_reply_to text check (length(in_reply_to) <= 200),      -- null: not sent
@@ -308,6 +308,7 @@ create index receipt_task on receipt (task_id, received_at);
 create index receipt_delivery on receipt (delivery_id);
 create index receipt_unmatched on receipt (id)
   where verdict is null or verdict in ('unknown_task', 'wrong_step', 'wrong_thread', 'wrong_message', 'wrong_external_id', 'sender_not_allowed');
+create index receipt_effect on receipt (effect_id) where effect_id is not null;
 create index receipt_received on receipt using brin (received_at);
 create index receipt_unjudged on receipt (received_at) where verdict is null;
 
@@ -326,6 +327,7 @@ create table artifact (
   primary key (task_id, step, name, sha256),
   foreign key (task_id, step) references step (task_id, name)
 );
+create index artifact_sha256 on artifact (sha256);
 
 -- One acceptance check and what it found; null: could not be checked.
 create table acceptance (
@@ -450,6 +452,39 @@ create table dedupe (
   digests jsonb not null,
   at timestamptz not null,
   primary key (type, key)
+);
+
+-- What is left of a task that was pruned: how it ended, how much there was, and the end of its timeline's chain. Everything but
+-- who pruned it is read from the task by a trigger, which refuses one that must stay. Append-only.
+create table pruned (
+  task_id uuid primary key,
+  type text not null check (length(type) <= 63),
+  version integer not null,
+  key text check (length(key) between 1 and 512),  -- null: not deduplicated
+  status text not null references parent_rule (status),
+  reason text not null references reason (code),
+  seq bigint not null,
+  steps jsonb not null,                         -- [{name, state, reason, attempt}]
+  counts jsonb not null,
+  created_at timestamptz not null,
+  created_by text not null check (length(created_by) <= 200),
+  ended_at timestamptz not null,
+  again_of uuid unique,                         -- null: not a repetition of another task
+  again_as uuid,                                -- null: it had no successor when it was pruned
+  chain_head text not null check (chain_head ~ '^[0-9a-f]{64}$'),
+  pruned_at timestamptz not null,
+  pruned_by text not null check (length(pruned_by) between 1 and 200),
+  xid xid8 not null                             -- the transaction in which the rest may go
+);
+
+-- A content that a pruned task referred to, until it is removed from the store or referred to again.
+create table artifact_orphan (
+  sha256 text primary key check (sha256 ~ '^[0-9a-f]{64}$'),
+  uri text not null check (length(uri) <= 1000),
+  since timestamptz not null,
+  taken_at timestamptz,                         -- null: not being removed
+  hold_ms bigint,                               -- null: not being removed
+  check ((taken_at is null) = (hold_ms is null))
 );
 
 -- What was recovered, once in its window.

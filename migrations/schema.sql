@@ -45,7 +45,8 @@ table acceptance (
   constraint acceptance_pkey PRIMARY KEY (task_id, step, check_no)
   constraint acceptance_task_id_step_fkey FOREIGN KEY (task_id, step) REFERENCES step(task_id, name)
 )
-CREATE TRIGGER acceptance_append_only BEFORE DELETE OR UPDATE ON acceptance FOR EACH ROW EXECUTE FUNCTION _append_only()
+CREATE TRIGGER acceptance_append_only BEFORE UPDATE ON acceptance FOR EACH ROW EXECUTE FUNCTION _append_only()
+CREATE TRIGGER acceptance_pruned BEFORE DELETE ON acceptance FOR EACH ROW EXECUTE FUNCTION _delete_pruned()
 
 table api_token (
   id uuid not null
@@ -88,6 +89,19 @@ table artifact (
   constraint artifact_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
   constraint artifact_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
   constraint artifact_uri_check CHECK ((length(uri) <= 1000))
+)
+CREATE INDEX artifact_sha256 ON artifact USING btree (sha256)
+
+table artifact_orphan (
+  sha256 text not null
+  uri text not null
+  since timestamp with time zone not null
+  taken_at timestamp with time zone
+  hold_ms bigint
+  constraint artifact_orphan_pkey PRIMARY KEY (sha256)
+  constraint artifact_orphan_check CHECK (((taken_at IS NULL) = (hold_ms IS NULL)))
+  constraint artifact_orphan_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text))
+  constraint artifact_orphan_uri_check CHECK ((length(uri) <= 1000))
 )
 
 table cancel (
@@ -277,6 +291,41 @@ table parent_rule (
   constraint parent_rule_quantifier_check CHECK ((quantifier = ANY (ARRAY['any'::text, 'all'::text, 'otherwise'::text])))
 )
 
+table pruned (
+  task_id uuid not null
+  type text not null
+  version integer not null
+  key text
+  status text not null
+  reason text not null
+  seq bigint not null
+  steps jsonb not null
+  counts jsonb not null
+  created_at timestamp with time zone not null
+  created_by text not null
+  ended_at timestamp with time zone not null
+  again_of uuid
+  again_as uuid
+  chain_head text not null
+  pruned_at timestamp with time zone not null
+  pruned_by text not null
+  xid xid8 not null
+  constraint pruned_pkey PRIMARY KEY (task_id)
+  constraint pruned_again_of_key UNIQUE (again_of)
+  constraint pruned_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
+  constraint pruned_status_fkey FOREIGN KEY (status) REFERENCES parent_rule(status)
+  constraint pruned_chain_head_check CHECK ((chain_head ~ '^[0-9a-f]{64}$'::text))
+  constraint pruned_created_by_check CHECK ((length(created_by) <= 200))
+  constraint pruned_key_check CHECK (((length(key) >= 1) AND (length(key) <= 512)))
+  constraint pruned_pruned_by_check CHECK (((length(pruned_by) >= 1) AND (length(pruned_by) <= 200)))
+  constraint pruned_type_check CHECK ((length(type) <= 63))
+  constraint pruned_whole TRIGGER DEFERRABLE INITIALLY DEFERRED
+)
+CREATE TRIGGER pruned_append_only BEFORE DELETE OR UPDATE ON pruned FOR EACH ROW EXECUTE FUNCTION _append_only()
+CREATE TRIGGER pruned_no_truncate BEFORE TRUNCATE ON pruned FOR EACH STATEMENT EXECUTE FUNCTION _append_only()
+CREATE TRIGGER pruned_summary BEFORE INSERT ON pruned FOR EACH ROW EXECUTE FUNCTION _pruned_summary()
+CREATE CONSTRAINT TRIGGER pruned_whole AFTER INSERT ON pruned DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION _pruned_whole()
+
 table reason (
   code text not null
   cancel_verdict text
@@ -324,6 +373,7 @@ table receipt (
   constraint receipt_thread_id_check CHECK ((length(thread_id) <= 200))
 )
 CREATE INDEX receipt_delivery ON receipt USING btree (delivery_id)
+CREATE INDEX receipt_effect ON receipt USING btree (effect_id) WHERE (effect_id IS NOT NULL)
 CREATE INDEX receipt_received ON receipt USING brin (received_at)
 CREATE INDEX receipt_task ON receipt USING btree (task_id, received_at)
 CREATE INDEX receipt_unjudged ON receipt USING btree (received_at) WHERE (verdict IS NULL)
@@ -491,7 +541,6 @@ table task (
   trace_parent text
   constraint task_pkey PRIMARY KEY (id)
   constraint task_again_of_key UNIQUE (again_of)
-  constraint task_again_of_fkey FOREIGN KEY (again_of) REFERENCES task(id)
   constraint task_reason_fkey FOREIGN KEY (reason) REFERENCES reason(code)
   constraint task_status_fkey FOREIGN KEY (status) REFERENCES parent_rule(status)
   constraint task_type_version_fkey FOREIGN KEY (type, version) REFERENCES task_type(type, version)
@@ -555,8 +604,9 @@ table timeline (
   constraint timeline_step_check CHECK ((length(step) <= 63))
 )
 CREATE INDEX timeline_id ON timeline USING btree (id)
-CREATE TRIGGER timeline_append_only BEFORE DELETE OR UPDATE ON timeline FOR EACH ROW EXECUTE FUNCTION _append_only()
+CREATE TRIGGER timeline_append_only BEFORE UPDATE ON timeline FOR EACH ROW EXECUTE FUNCTION _append_only()
 CREATE TRIGGER timeline_no_truncate BEFORE TRUNCATE ON timeline FOR EACH STATEMENT EXECUTE FUNCTION _append_only()
+CREATE TRIGGER timeline_pruned BEFORE DELETE ON timeline FOR EACH ROW EXECUTE FUNCTION _delete_pruned()
 
 table transition_edge (
   rule text not null
@@ -654,6 +704,8 @@ function _answer_cancels(p_task uuid, p_step text, p_state text, p_reason text, 
 function _append_only() returns trigger language plpgsql volatile
 function _apply_receipt(p_receipt uuid, p_now timestamp with time zone) returns boolean language plpgsql volatile
 function _apply_stored(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _artifact_leaving(p_sha256 text) returns boolean language plpgsql volatile
+function _artifact_lock(p_sha256 text) returns bigint language sql immutable
 function _audit_cancel(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
 function _audit_effect(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
 function _audit_late(p_task uuid, p_since timestamp with time zone, p_late timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
@@ -668,17 +720,20 @@ function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with ti
 function _cancel_verdict_ms() returns bigint language sql immutable
 function _canonical(p jsonb, p_path text, p_depth integer DEFAULT 0) returns text language plpgsql immutable
 function _canonical_number(p text, p_path text) returns text language plpgsql immutable
+function _chain_head(p_task uuid) returns text language plpgsql stable
 function _check_current(s step, p jsonb) returns boolean language sql immutable
 function _check_recorded(p_task uuid, p_step text, p jsonb) returns boolean language sql stable
 function _claim_answer(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql stable
 function _claimed(p_task uuid, p_step text, p_attempt integer, p_epoch bigint) returns boolean language sql stable
 function _close_effect(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _confirm_effect(p_effect uuid, p_external_id text, p_result jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
+function _delete_pruned() returns trigger language plpgsql volatile
 function _differing_paths(a jsonb, b jsonb) returns jsonb language sql immutable
 function _digest(p jsonb, p_path text) returns text language sql immutable
 function _driver_restarts(p_task uuid) returns integer language sql stable
 function _end_generation(p_effect uuid, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _end_submission(p_task uuid, p_step text, p_status text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _entry(l timeline) returns jsonb language sql immutable
 function _facts(s step, p_event text, p_now timestamp with time zone, p_x jsonb) returns facts language plpgsql volatile
 function _fenced(p_task uuid, p_step text, p_claim uuid) returns jsonb language sql stable
 function _first_check_at(p_task uuid, p_step text, p_now timestamp with time zone) returns timestamp with time zone language sql stable
@@ -704,6 +759,10 @@ function _notify_review(p_task uuid, p_step text, p_now timestamp with time zone
 function _outcome(p jsonb, p_late boolean, p_now timestamp with time zone) returns effect language plpgsql volatile
 function _plan(p_task uuid, p_ordinal integer) returns jsonb language sql stable
 function _pointer_token(p text) returns text language plpgsql immutable
+function _prune_age_min() returns interval language sql immutable
+function _prune_hold(p_task uuid) returns text language sql volatile
+function _pruned_summary() returns trigger language plpgsql volatile
+function _pruned_whole() returns trigger language plpgsql volatile
 function _quick(p_plan jsonb) returns boolean language sql immutable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rematched(p_task uuid, p_id text, p_receipt uuid, p_was text) returns jsonb language sql stable
@@ -722,6 +781,7 @@ function _tick(p_task uuid, p_now timestamp with time zone, p_actor text) return
 function _time(p timestamp with time zone, p_path text) returns timestamp with time zone language plpgsql volatile
 function _token_answer(t api_token) returns jsonb language sql stable
 function _unhurried() returns void language sql volatile
+function _unknown(p_task uuid) returns jsonb language sql stable
 function _utf16(p text) returns bytea language sql immutable
 function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
@@ -729,6 +789,8 @@ function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns num
 function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEFAULT false) returns void language sql volatile
 function _webhook_answer(p_id uuid) returns jsonb language sql stable
 function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
+function artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql volatile
+function artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
 function artifact_put(p_task uuid, p_step text, p_claim uuid, p jsonb, p_max integer) returns jsonb language plpgsql volatile
 function audit(p jsonb) returns jsonb language plpgsql stable
 function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
@@ -772,6 +834,8 @@ function task_cancel(p_task uuid, p jsonb) returns jsonb language plpgsql volati
 function task_enqueue(p jsonb) returns jsonb language plpgsql volatile
 function task_enqueue_batch(p jsonb) returns jsonb language plpgsql volatile
 function task_look(p_task uuid, p_run_id text) returns jsonb language plpgsql volatile
+function task_prune(p jsonb) returns jsonb language plpgsql volatile
+function task_pruned(p_task uuid) returns jsonb language sql stable
 function task_record(p_task uuid, p_worker_seen_ms bigint) returns jsonb language sql volatile
 function task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql volatile

@@ -37,6 +37,7 @@ export const ERRORS = {
   CONFIG_INVALID: entry(500, 2, 'The configuration cannot be used.'),
   // Unknown things.
   TASK_UNKNOWN: entry(404, 3, 'There is no task with this id.'),
+  TASK_PRUNED: entry(410, 3, 'The task was pruned: what is left says how it ended.'),
   STEP_UNKNOWN: entry(404, 3, 'The task has no step of this name.'),
   TYPE_UNKNOWN: entry(404, 3, 'No worker has registered this task type.'),
   EFFECT_UNKNOWN: entry(404, 3, 'The step has no such effect.'),

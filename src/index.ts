@@ -8,6 +8,8 @@ export type { Evidence, EvidenceProblem, EvidenceVerdict } from './client/eviden
 export type { Absence, Correction, Deed, EffectName, Presence, Replay } from './client/operator.ts';
 export type { ReceiptFilter, Rematch } from './client/receipts.ts';
 export type { NotificationQuery, WebhookChange, WebhookInput, Webhooks, WebhookWithSecret } from './client/webhooks.ts';
+export { chainHead } from './client/retention.ts';
+export type { ArtifactRemover, PruneHold, PruneOptions, PruneResult, PrunedRow, Retention } from './client/retention.ts';
 export type { Decision, ReplayAction, ThroughlineSurface } from './client/surface.ts';
 export type { Rest, WaitOptions } from './client/wait.ts';
 export { createHttpClient, ThroughlineHttpClient } from './http/client.ts';

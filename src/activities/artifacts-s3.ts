@@ -141,6 +141,22 @@ class S3ArtifactStore implements ArtifactStore {
     }
   }
 
+  async remove(uri: string): Promise<boolean> {
+    const sha256 = digestIn(uri);
+    try {
+      // A delete answers the same whether or not there was something.
+      await this.#client.send(new this.#sdk.HeadObjectCommand(this.#at(sha256)));
+      await this.#client.send(new this.#sdk.DeleteObjectCommand(this.#at(sha256)));
+      return true;
+    } catch (error) {
+      if (faultOf(error).status === 404) {
+        await this.#client.send(new this.#sdk.HeadBucketCommand({ Bucket: this.#place.bucket })).catch((missing: unknown) => { throw this.#failed(missing, uri, 'The artifact could not be removed from the store.', 'NoSuchBucket'); });
+        return false;
+      }
+      throw this.#failed(error, uri, 'The artifact could not be removed from the store.');
+    }
+  }
+
   #failed(error: unknown, uri: string, message: string, meaning404 = 'NoSuchKey'): ThroughlineError {
     if (error instanceof ThroughlineError) return error;
     const fault = faultOf(error);

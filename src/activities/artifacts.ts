@@ -30,6 +30,8 @@ export interface ArtifactStore {
   get(uri: string): Promise<Uint8Array>;
   /** Whether it is there, and its size; reads no content. Errors: as `get`, except for damage of equal size. */
   stat(uri: string): Promise<StoredArtifact>;
+  /** Removes it; false if it was not there. Errors: as `get`, except for ARTIFACT_UNKNOWN of a uri of this store. */
+  remove(uri: string): Promise<boolean>;
 }
 
 const URI = /^cas:sha256:([0-9a-f]{64})$/;
@@ -175,6 +177,18 @@ class LocalArtifactStore implements ArtifactStore {
       return { uri, sha256, bytes: found.size };
     } catch (error) {
       throw await this.#failed(error, uri, 'The artifact store could not be read.');
+    }
+  }
+
+  async remove(uri: string): Promise<boolean> {
+    const { path } = this.#locate(uri);
+    try {
+      await rm(path);
+      return true;
+    } catch (error) {
+      const coded = await this.#failed(error, uri, 'The artifact could not be removed from the store.');
+      if (coded.code === 'ARTIFACT_UNKNOWN') return false;
+      throw coded;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { EffectSpecs, HandlerContext, StepContext } from '../define/types.ts';
 import type { Json } from '../define/json.ts';
 import { storable } from '../define/storable.ts';
@@ -10,6 +11,9 @@ import type { EffectScope } from './effect.ts';
 import { AttemptStop } from './stops.ts';
 
 const CHECKPOINT_NAME_CHARS_MAX = 200;
+/** A removal from the store takes milliseconds; one that was interrupted keeps its content closed for minutes. */
+const LEAVING_TRIES = 20;
+const LEAVING_PAUSE_MS = 250;
 
 /** What the handler of one attempt gets; everything it records carries the attempt's claim. */
 export function createContext(scope: EffectScope): StepContext<unknown, unknown, Json, EffectSpecs> {
@@ -44,11 +48,16 @@ export function createContext(scope: EffectScope): StepContext<unknown, unknown,
     async artifact({ name, mediaType, content }) {
       named(name, '/artifacts/name');
       const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
-      const stored = await deps.artifacts.put({ bytes, mediaType });
-      const row = { name, sha256: stored.sha256, uri: stored.uri, media_type: mediaType, bytes: stored.bytes };
-      const answer = await deps.door.artifactPut(task, step, claim, row, LIMITS.artifacts_per_step_max, { patienceMs: RECORD_PATIENCE_MS });
-      if ('refused' in answer) throw fenced(answer.epoch);
-      return { uri: stored.uri, name, mediaType, bytes: stored.bytes, sha256: stored.sha256 };
+      for (let tries = 1; ; tries += 1) {
+        const stored = await deps.artifacts.put({ bytes, mediaType });
+        const row = { name, sha256: stored.sha256, uri: stored.uri, media_type: mediaType, bytes: stored.bytes };
+        const answer = await deps.door.artifactPut(task, step, claim, row, LIMITS.artifacts_per_step_max, { patienceMs: RECORD_PATIENCE_MS });
+        if ('refused' in answer) throw fenced(answer.epoch);
+        if ('stored' in answer) return { uri: stored.uri, name, mediaType, bytes: stored.bytes, sha256: stored.sha256 };
+        // A prune removes this very content from the store at this moment, since no task referred to it: it may be gone again.
+        if (tries === LEAVING_TRIES) throw new ThroughlineError('ARTIFACT_UNREADABLE', { message: 'The same content is just being removed from the store.', facts: { uri: stored.uri } });
+        await setTimeout(LEAVING_PAUSE_MS, undefined, { signal: scope.signal });
+      }
     },
     readArtifact: ({ uri }) => deps.artifacts.get(uri),
   };

@@ -78,12 +78,17 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
       response: { ...Object.fromEntries(problems.map((status) => [status, problemAnswer(status)])), ...answers },
     },
     handler: async (request, reply) => {
-      return spec.handle({
+      const answer = spec.handle({
         params: request.params as z.output<P>, query: request.query as z.output<Q>, body: request.body as z.output<B>, request, reply,
         get caller() {
           if (request.caller === null) throw new ThroughlineError('TOKEN_REQUIRED');
           return request.caller;
         },
+      });
+      return answer.catch((error: unknown) => {
+        // How a pruned task ended is as much of its type's as the task was.
+        if (error instanceof ThroughlineError && error.code === 'TASK_PRUNED') request.caller?.mayType(String(error.detail.facts?.['type']));
+        throw error;
       });
     },
   });

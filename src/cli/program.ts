@@ -18,6 +18,7 @@ import { historyCommand } from './commands/history.ts';
 import { listCommand } from './commands/list.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { receiptCommands } from './commands/receipts.ts';
+import { pruneCommand } from './commands/prune.ts';
 import { replayCommand } from './commands/replay.ts';
 import { senderKeysCommand } from './commands/sender-keys.ts';
 import { statusCommand } from './commands/status.ts';
@@ -60,7 +61,7 @@ Examples:
 
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
-    ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), completionCommand()]],
+    ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), pruneCommand(), completionCommand()]],
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
     ['Settle:', [abandonWaitCommand(), confirmEffectCommand(), confirmAbsentCommand(), correctCommand(), unparkCommand(), makeGroup('receipts', 'what other sides have said, and whom it is for', receiptCommands())]],

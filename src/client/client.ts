@@ -29,6 +29,7 @@ import { Operator } from './operator.ts';
 import type { Absence, Correction, Deed, Presence, Replay } from './operator.ts';
 import { listReceipts, rematchReceipt } from './receipts.ts';
 import type { ReceiptFilter, Rematch } from './receipts.ts';
+import { Retention } from './retention.ts';
 import { TemporalSightings } from './sight.ts';
 import type { Decision, ThroughlineSurface } from './surface.ts';
 import { Webhooks } from './webhooks.ts';
@@ -76,6 +77,8 @@ export class ThroughlineClient implements ThroughlineSurface {
   readonly webhooks: Webhooks;
   /** Tokens of the API, and the keys that platforms sign with. */
   readonly access: Access;
+  /** How long tasks stay, and what is left of those that are gone. */
+  readonly retention: Retention;
   /** The timeline of all tasks as a stream. */
   readonly events: EventFeed;
   readonly #db: Database;
@@ -99,6 +102,7 @@ export class ThroughlineClient implements ThroughlineSurface {
     this.#operator = new Operator(this.#door, this.#by);
     this.access = new Access(this.#db, this.#by);
     this.events = new EventFeed(this.#db);
+    this.retention = new Retention(this.#db, this.#by);
     this.webhooks = new Webhooks(this.#db, this.#by);
   }
 
@@ -227,17 +231,17 @@ export class ThroughlineClient implements ThroughlineSurface {
     return this.#operator.unpark(task, deed);
   }
 
-  /** The task as it is now: status, and what each step is doing. TASK_UNKNOWN. */
+  /** The task as it is now: status, and what each step is doing. TASK_UNKNOWN; TASK_PRUNED says how it ended. */
   async get(task: string): Promise<View> {
     const view = await this.#reader.taskView(checkedTaskId(task));
-    if (view === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    if (view === null) throw await this.#reader.whyAbsent(task);
     return view;
   }
 
-  /** Everything that the ledger knows of a task, at one moment. */
+  /** Everything that the ledger knows of a task, at one moment. TASK_UNKNOWN, TASK_PRUNED. */
   async record(task: string): Promise<TaskRecord> {
     const record = await this.#reader.taskRecord(checkedTaskId(task));
-    if (record === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    if (record === null) throw await this.#reader.whyAbsent(task);
     return record;
   }
 

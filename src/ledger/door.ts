@@ -59,7 +59,8 @@ export class Door {
     return this.#db.call('checkpoint_put', [task, step, claim, name, JSON.stringify(value), max], options);
   }
 
-  artifactPut(task: string, step: string, claim: string, artifact: { name: string; sha256: string; uri: string; media_type: string; bytes: number }, max: number, options: CallOptions = {}): Promise<{ stored: true } | Fenced> {
+  /** `leaving`: this content is being removed from the store; store it once more, then ask again. */
+  artifactPut(task: string, step: string, claim: string, artifact: { name: string; sha256: string; uri: string; media_type: string; bytes: number }, max: number, options: CallOptions = {}): Promise<{ stored: true } | { leaving: true } | Fenced> {
     return this.#db.call('artifact_put', [task, step, claim, artifact, max], options);
   }
 

@@ -27,11 +27,15 @@ export function isUnavailable(error: unknown): boolean {
 
 const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && Object.hasOwn(ERRORS, value);
 
+/** What is said of a task that is no longer there. */
+const prunedSentence = ({ pruned_at: at, state, ended_at: ended }: Readonly<Record<string, unknown>>): string => `The task was pruned at ${String(at)}; it ended ${String(state)} at ${String(ended)}.`;
+
 /** The coded error that an answer of the door carries; null: it carries none. */
 export function refusalOf(answer: unknown): ThroughlineError | null {
   if (typeof answer !== 'object' || answer === null || !('error' in answer) || !isErrorCode(answer.error)) return null;
   const { error, path, limit, ...facts } = answer as { error: ErrorCode; path?: string; limit?: number };
-  const detail: ErrorDetail = { facts, ...(path === undefined ? {} : { path }), ...(limit === undefined ? {} : { limit }) };
+  const message = error === 'TASK_PRUNED' ? prunedSentence(facts) : undefined;
+  const detail: ErrorDetail = { facts, ...(message === undefined ? {} : { message }), ...(path === undefined ? {} : { path }), ...(limit === undefined ? {} : { limit }) };
   return new ThroughlineError(error, detail);
 }
 

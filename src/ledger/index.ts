@@ -17,6 +17,8 @@ export { migrate, verifySchema } from './migrate.ts';
 export { Notifications } from './notifications.ts';
 export type * from './notifications.ts';
 export type * from './types.ts';
+export { RetentionLedger } from './retention.ts';
+export type * from './retention.ts';
 export { Reader } from './reader.ts';
 export type { ListFilter, Page } from './reader.ts';
 export type * from './records.ts';

@@ -1,5 +1,6 @@
 /** Questions to the ledger: SELECT only, nothing is decided here. */
 import { ThroughlineError } from '../errors.ts';
+import { refusalOf } from './failures.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
@@ -45,7 +46,12 @@ const TYPES = `
 select type, version, plan, plan_digest, input_schema, input_bytes_max, throughline._iso(registered_at) as registered_at, registered_by
 from throughline.task_type order by type, version desc`;
 
-const RESTS = `select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])`;
+/** A pruned task has ended as its summary says. */
+const RESTS = `
+select id, status, reason, held_by, seq::float8 as seq, at_rest from throughline.task where id = any($1::uuid[])
+union all select task_id, status, reason, null, seq::float8, true from throughline.pruned where task_id = any($1::uuid[])`;
+
+const UNKNOWN = `select throughline._unknown($1::uuid) as answer`;
 
 // Ids of receipts are made in the order of their arrival.
 const RECEIPTS = `
@@ -88,6 +94,12 @@ export class Reader {
   /** Everything of one task at one moment; null: there is none. */
   async taskRecord(task: string): Promise<TaskRecord | null> {
     return this.#db.call<TaskRecord | null>('task_record', [task, LIMITS.worker_seen_ms]);
+  }
+
+  /** Why there is no such task: TASK_PRUNED with how it ended, or TASK_UNKNOWN. */
+  async whyAbsent(task: string): Promise<ThroughlineError> {
+    const [row] = await this.#db.rows<{ answer: unknown }>(UNKNOWN, [task], 'unknown');
+    return refusalOf(row?.answer) ?? new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
   }
 
   /** The driver's view; null: there is no such task. */

@@ -90,6 +90,12 @@ export const LIMITS = {
   /** A step that is unconfirmed for this long is worth telling, and again after each window. */
   notify_unconfirmed_ms: 15 * 60_000,
   notify_window_ms: 24 * 3_600_000,
+  /** One transaction of a prune: well below a second, so that it holds nobody up. */
+  prune_batch_rows_default: 200,
+  prune_batch_rows_max: 1_000,
+  /** How long the removal of what no task refers to may begin, once it was taken; the ledger keeps it closed for ten times that. */
+  orphan_hold_ms: 60_000,
+  orphan_batch_rows: 50,
   worker_seen_ms: 15_000,
   /** Between two looks at the timeline by a process that streams it. */
   event_poll_ms: 200,

@@ -7,7 +7,7 @@ import type { ApiDeps } from '../operation.ts';
 import * as s from '../schemas.ts';
 import { oneOf } from './tasks.ts';
 
-const TASK_CODES: readonly ErrorCode[] = ['TASK_UNKNOWN', 'STEP_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN', 'REASON_REQUIRED', 'ID_CONFLICT', 'TRANSITION_REFUSED', 'INPUT_TOO_LARGE'];
+const TASK_CODES: readonly ErrorCode[] = ['TASK_UNKNOWN', 'TASK_PRUNED', 'STEP_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN', 'REASON_REQUIRED', 'ID_CONFLICT', 'TRANSITION_REFUSED', 'INPUT_TOO_LARGE'];
 
 interface ActionSpec<B extends z.ZodType> {
   readonly name: string;

@@ -13,7 +13,7 @@ export function artifactRoutes(app: FastifyInstance, { client, artifacts }: ApiD
     method: 'GET', url: '/v1/tasks/:task/artifacts/:sha256/content', id: 'getArtifactContent', tag: 'tasks', permission: 'read', summary: "An artifact's bytes",
     params: s.TaskParams.extend({ sha256: z.string().regex(/^[0-9a-f]{64}$/) }), query: s.NoQuery,
     answers: { 200: { description: 'The bytes, with the media type if it is harmless', content: { '*/*': { schema: z.string().meta({ format: 'binary' }) } } } },
-    codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN', 'ARTIFACT_UNKNOWN', 'ARTIFACT_UNREADABLE'],
+    codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN', 'ARTIFACT_UNKNOWN', 'ARTIFACT_UNREADABLE'],
     async handle({ params: { task, sha256 }, caller, reply }) {
       const record = await client.record(task);
       caller.mayType(record.task.type);

@@ -39,7 +39,7 @@ export function eventRoutes(app: FastifyInstance, { client, stopping, eventBeatM
     description: 'One task from its beginning, or all that pass the filter from now on; `after` or Last-Event-ID goes on from there, without holes or repeats. Each event: `id`, `event` (the kind), `data` (the entry with `task` and `type`).',
     query: Query, headers: z.object({ 'last-event-id': z.string().max(100).optional() }),
     answers: { 200: { description: 'A stream without an end', content: { 'text/event-stream': { schema: z.string() } } } },
-    codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN', 'CURSOR_INVALID', 'FILTER_INVALID'],
+    codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN', 'CURSOR_INVALID', 'FILTER_INVALID'],
     async handle({ query, caller, request, reply }) {
       const { type, after, task, ...filter } = query;
       const view = task === undefined ? null : await client.get(task);

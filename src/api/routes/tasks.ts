@@ -6,7 +6,7 @@ import { operation } from '../operation.ts';
 import type { ApiDeps } from '../operation.ts';
 import * as s from '../schemas.ts';
 
-const ENQUEUE_CODES = ['DEDUPE_CONFLICT', 'ID_CONFLICT', 'AGAIN_TAKEN', 'TYPE_UNKNOWN', 'TYPE_FORBIDDEN', 'TASK_UNKNOWN', 'TIME_INVALID', 'INPUT_TOO_LARGE', 'INPUT_NOT_STORABLE', 'ID_INVALID'] as const;
+const ENQUEUE_CODES = ['DEDUPE_CONFLICT', 'ID_CONFLICT', 'AGAIN_TAKEN', 'TYPE_UNKNOWN', 'TYPE_FORBIDDEN', 'TASK_UNKNOWN', 'TASK_PRUNED', 'TIME_INVALID', 'INPUT_TOO_LARGE', 'INPUT_NOT_STORABLE', 'ID_INVALID'] as const;
 const BATCH_ENVELOPE_BYTES = 1024 * 1024;
 /** Set where two names for the same thing must not contradict. */
 export function oneOf(header: unknown, field: string | undefined, path: string): string | undefined {
@@ -58,7 +58,7 @@ export function taskRoutes(app: FastifyInstance, { client, stopping }: ApiDeps):
 
   operation(app, {
     method: 'GET', url: '/v1/tasks/:task', id: 'getTask', tag: 'tasks', permission: 'read', summary: 'The task as it is now', description: 'With `wait`, answers as soon as it is at rest. A wait that is over answers with the task as it is; `at_rest` says which.',
-    params: s.TaskParams, query: s.WaitQuery, answers: { 200: s.View }, codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN'],
+    params: s.TaskParams, query: s.WaitQuery, answers: { 200: s.View }, codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN'],
     async handle({ params: { task }, query: { wait = 0 }, caller, request }) {
       const view = await client.get(task);
       caller.mayType(view.type);
@@ -80,7 +80,7 @@ export function taskRoutes(app: FastifyInstance, { client, stopping }: ApiDeps):
 
   operation(app, {
     method: 'GET', url: '/v1/tasks/:task/record', id: 'getRecord', tag: 'tasks', permission: 'read', summary: 'Everything that the ledger knows of a task, at one moment',
-    params: s.TaskParams, query: s.NoQuery, answers: { 200: s.TaskRecord }, codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN'],
+    params: s.TaskParams, query: s.NoQuery, answers: { 200: s.TaskRecord }, codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN'],
     async handle({ params: { task }, caller }) {
       const record = await client.record(task);
       caller.mayType(record.task.type);
@@ -99,7 +99,7 @@ export function taskRoutes(app: FastifyInstance, { client, stopping }: ApiDeps):
   for (const [name, part, summary] of PARTS) {
     operation(app, {
       method: 'GET', url: `/v1/tasks/:task/${name}`, id: `get${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`, tag: 'tasks', permission: 'read', summary,
-      params: s.TaskParams, query: s.NoQuery, answers: { 200: s.rowsOf(name) }, codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN'],
+      params: s.TaskParams, query: s.NoQuery, answers: { 200: s.rowsOf(name) }, codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN'],
       async handle({ params: { task }, caller }) {
         const record = await client.record(task);
         caller.mayType(record.task.type);
@@ -111,7 +111,7 @@ export function taskRoutes(app: FastifyInstance, { client, stopping }: ApiDeps):
   operation(app, {
     method: 'GET', url: '/v1/tasks/:task/explanation', id: 'explainTask', tag: 'tasks', permission: 'read', summary: 'Where is it, will it run again, did the cancel take effect, what touched the outside, is the success real?',
     description: 'In the language of `Accept-Language` (en or zh-CN); codes are the same in each.',
-    params: s.TaskParams, query: s.NoQuery, headers: z.object({ 'accept-language': z.string().max(500).optional() }), answers: { 200: s.Explanation }, codes: ['TASK_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN'],
+    params: s.TaskParams, query: s.NoQuery, headers: z.object({ 'accept-language': z.string().max(500).optional() }), answers: { 200: s.Explanation }, codes: ['TASK_UNKNOWN', 'TASK_PRUNED', 'ID_INVALID', 'TYPE_FORBIDDEN'],
     async handle({ params: { task }, caller, request, reply }) {
       await caller.mayTask(task);
       const lang = languageOf(request.headers['accept-language']);

@@ -5,14 +5,27 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'TL002', hint = 'Append a correction that points at the entry.';
 end $$;
 
-create or replace trigger timeline_append_only before update or delete on throughline.timeline
+-- Deleted only together with the whole task, in the transaction that wrote its summary (92-prune.sql).
+create or replace function throughline._delete_pruned() returns trigger language plpgsql as $$
+begin
+  if not exists (select from throughline.pruned where task_id = old.task_id and xid = pg_current_xact_id()) then
+    raise exception '% is append-only', tg_table_name using errcode = 'TL002', hint = 'Append a correction that points at the entry; old tasks are pruned as a whole.';
+  end if;
+  return old;
+end $$;
+
+create or replace trigger timeline_append_only before update on throughline.timeline
   for each row execute function throughline._append_only();
+create or replace trigger timeline_pruned before delete on throughline.timeline
+  for each row execute function throughline._delete_pruned();
 create or replace trigger timeline_no_truncate before truncate on throughline.timeline
   for each statement execute function throughline._append_only();
 create or replace trigger task_type_append_only before update or delete on throughline.task_type
   for each row execute function throughline._append_only();
-create or replace trigger acceptance_append_only before update or delete on throughline.acceptance
+create or replace trigger acceptance_append_only before update on throughline.acceptance
   for each row execute function throughline._append_only();
+create or replace trigger acceptance_pruned before delete on throughline.acceptance
+  for each row execute function throughline._delete_pruned();
 
 -- A state that changed while its timeline entry did not was changed by hand: it gets its entry, fences the
 -- holder, rolls up and wakes the driver.

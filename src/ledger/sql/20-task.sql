@@ -46,8 +46,8 @@ begin
     insert into throughline.dedupe (type, key, task_id, digest, digests, at)
     values (y.type, p ->> 'key', v_id, p ->> 'digest', p -> 'digests', throughline.now()) on conflict do nothing;
     if not found then
-      select d.task_id, d.digest, d.digests, t.status into strict v_found
-      from throughline.dedupe d left join throughline.task t on t.id = d.task_id where d.type = y.type and d.key = p ->> 'key';
+      select d.task_id, d.digest, d.digests, coalesce(t.status, g.status) as status into strict v_found
+      from throughline.dedupe d left join throughline.task t on t.id = d.task_id left join throughline.pruned g on g.task_id = d.task_id where d.type = y.type and d.key = p ->> 'key';
       if v_found.digest <> p ->> 'digest' then
         return jsonb_build_object('error', 'DEDUPE_CONFLICT', 'id', v_found.task_id, 'state', v_found.status, 'digests', v_found.digests);
       end if;
@@ -57,9 +57,13 @@ begin
   if p ->> 'again_of' is not null then
     if not exists (select from throughline.task where id = (p ->> 'again_of')::uuid) then
       if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
-      return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p ->> 'again_of');
+      select g.again_as as id, coalesce(t.status, s.status) as status into v_found
+      from throughline.pruned g left join throughline.task t on t.id = g.again_as left join throughline.pruned s on s.task_id = g.again_as
+      where g.task_id = (p ->> 'again_of')::uuid and g.again_as is not null;
+      if found then return jsonb_build_object('error', 'AGAIN_TAKEN', 'id', v_found.id, 'state', v_found.status); end if;
+      return throughline._unknown((p ->> 'again_of')::uuid);
     end if;
-    select id, status into v_found from throughline.task where again_of = (p ->> 'again_of')::uuid;
+    select id, status into v_found from (select id, status, again_of from throughline.task union all select task_id, status, again_of from throughline.pruned) x where x.again_of = (p ->> 'again_of')::uuid;
     if found then
       if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
       return jsonb_build_object('error', 'AGAIN_TAKEN', 'id', v_found.id, 'state', v_found.status);
@@ -79,6 +83,12 @@ begin
     where id = v_id and type = y.type and key is not distinct from p ->> 'key' and input = p -> 'input';
     if not found then return jsonb_build_object('error', 'ID_CONFLICT', 'id', v_id); end if;
     return jsonb_build_object('id', v_found.id, 'state', v_found.status, 'created', false);
+  end if;
+  if exists (select from throughline.pruned where task_id = v_id) then
+    -- Looked for after the insert, which waits for a prune of this id.
+    delete from throughline.task where id = v_id;
+    if p ->> 'key' is not null then delete from throughline.dedupe where type = y.type and key = p ->> 'key' and task_id = v_id; end if;
+    return jsonb_build_object('error', 'ID_CONFLICT', 'id', v_id);
   end if;
   with planned as (
     select e.value as plan, (e.ordinality - 1)::smallint as ordinal, e.value ->> 'name' as name,
@@ -179,7 +189,7 @@ declare
   v_now timestamptz;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   v_now := throughline.now();
   perform throughline._tick(p_task, v_now, 'driver');
   update throughline.task set driver_seen_at = v_now, driver_run_id = coalesce(p_run_id, driver_run_id) where id = p_task;

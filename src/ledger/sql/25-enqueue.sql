@@ -71,6 +71,7 @@ begin
     perform throughline._refuse(v_answer, 'This key belongs to a task with another input; it differs at ' || (select string_agg(x, ', ') from jsonb_array_elements_text(v_answer -> 'paths') x) || '.');
   elsif v_answer ? 'error' then
     perform throughline._refuse(v_answer, case v_answer ->> 'error' when 'AGAIN_TAKEN' then 'The task already has a successor.' when 'TASK_UNKNOWN' then 'There is no task with this id.'
+        when 'TASK_PRUNED' then 'The task was pruned: enqueue a new one without again_of.'
       when 'ID_CONFLICT' then 'This id was used for another request.' else 'The task was refused.' end);
   end if;
   return row((v_answer ->> 'id')::uuid, v_answer ->> 'state', (v_answer ->> 'created')::boolean)::throughline.enqueued;

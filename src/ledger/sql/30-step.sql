@@ -22,7 +22,7 @@ declare
   v_plan jsonb;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p_step); end if;
   v_now := throughline.now();
@@ -104,6 +104,7 @@ begin
   if (select count(*) >= p_max and not coalesce(bool_or(name = p ->> 'name' and sha256 = p ->> 'sha256'), false) from throughline.artifact where task_id = p_task and step = p_step) then
     return jsonb_build_object('error', 'RESULT_TOO_LARGE', 'path', '/artifacts', 'limit', p_max);
   end if;
+  if throughline._artifact_leaving(p ->> 'sha256') then return jsonb_build_object('leaving', true); end if;
   insert into throughline.artifact as a (task_id, step, name, sha256, uri, media_type, bytes, attempt, epoch, at)
   values (p_task, p_step, p ->> 'name', p ->> 'sha256', p ->> 'uri', p ->> 'media_type', (p ->> 'bytes')::bigint, s.attempt, s.epoch, throughline.now())
   on conflict (task_id, step, name, sha256) do update set attempt = excluded.attempt, epoch = excluded.epoch, at = excluded.at where a.epoch <> excluded.epoch;

@@ -13,7 +13,7 @@ begin
   exception when invalid_text_representation then v_task := null;
   end;
   if v_task is not null then
-    v_task := (throughline._lock(v_task)).id;
+    v_task := coalesce((throughline._lock(v_task)).id, (select task_id from throughline.pruned where task_id = v_task));
     v_now := throughline.now();
   end if;
   insert into throughline.receipt as x (delivery_id, sender, content_digest, task_ref, task_id, step, thread_id, in_reply_to, kind, external_id, code, artifact, body, received_at)
@@ -70,6 +70,11 @@ begin
   select * into strict c from throughline.receipt where id = p_receipt for update;
   if c.verdict is not null then return; end if;
   if c.task_id is null then perform throughline._verdict(c.id, 'unknown_task', null, null, p_now); return; end if;
+  if exists (select from throughline.pruned where task_id = c.task_id) then
+    -- Kept, but a pruned task gets no timeline again.
+    update throughline.receipt set verdict = 'after_end', verdict_at = p_now, verdict_facts = (select jsonb_build_object('pruned_at', throughline._iso(pruned_at), 'state', status) from throughline.pruned where task_id = c.task_id) where id = c.id;
+    return;
+  end if;
   select * into s from throughline.step where task_id = c.task_id and name = c.step for update;
   if not found then perform throughline._verdict(c.id, 'wrong_step', null, jsonb_build_object('no_such_step', true), p_now); return; end if;
   v_senders := throughline._plan(c.task_id, s.ordinal) -> 'receipt' -> 'senders';
@@ -261,7 +266,7 @@ declare
   v_verdict text := p ->> 'verdict';
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p ->> 'step' for update;
   if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step'); end if;
   if not s.inbox then return jsonb_build_object('error', 'REVIEW_NOT_OPEN', 'state', s.state, 'reason', 'not_a_review'); end if;

@@ -21,7 +21,7 @@ declare
   v_no text;
   v_uuid constant text := '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 begin
-  if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if (throughline._lock(p_task)).id is null then return throughline._unknown(p_task); end if;
   select x.* into l from throughline.timeline x where x.task_id = p_task and x.kind = 'note' and x.facts ->> 'what' = 'rematched' and x.facts ->> 'rematch' = p ->> 'id';
   if found then
     if v_named not in (l.facts ->> 'receipt', l.facts ->> 'delivery_id') or l.step is distinct from p ->> 'step' or l.facts ->> 'asked' is distinct from p ->> 'message_id' then

@@ -62,7 +62,7 @@ declare
   v_answer jsonb;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   perform from throughline.step where task_id = p_task order by ordinal for update;
   v_now := throughline.now();
   v_answer := throughline._cancel_open(p_task, p, 'cancel', v_now);
@@ -97,7 +97,7 @@ declare
   w throughline.effect;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p ->> 'step' for update;
   if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step'); end if;
   v_now := throughline.now();
@@ -164,7 +164,7 @@ declare
   v_answer jsonb;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p ->> 'step' for update;
   if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step'); end if;
   v_now := throughline.now();

@@ -9,7 +9,7 @@ declare
   v_subject throughline.effect;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
   if s.state not in ('unconfirmed', 'completed') or s.next_check_at is null or (s.state = 'unconfirmed' and s.checks_used >= s.checks_max) then

@@ -23,7 +23,7 @@ declare
   x throughline.replay;
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   perform from throughline.step where task_id = p_task order by ordinal for update;
   v_now := throughline.now();
   select * into x from throughline.replay where task_id = p_task and id = p ->> 'id';
@@ -93,7 +93,7 @@ declare
     'result_sha256', encode(sha256(convert_to((p -> 'result')::text, 'utf8')), 'hex')));
 begin
   t := throughline._lock(p_task);
-  if t.id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if t.id is null then return throughline._unknown(p_task); end if;
   select x.* into l from throughline.timeline x where x.task_id = p_task and x.kind = 'transition' and x.event in ('person_present', 'person_absent') and x.facts ->> 'confirmation' = p ->> 'id';
   if found then
     if l.step is distinct from p ->> 'step' or l.event <> v_event or l.facts - array['confirmation', 'why', 'generation'] <> v_said then
@@ -143,7 +143,7 @@ declare
   v_said jsonb;
   v_id bigint;
 begin
-  if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if (throughline._lock(p_task)).id is null then return throughline._unknown(p_task); end if;
   select * into l from throughline.timeline where task_id = p_task and id = (p ->> 'entry')::bigint;
   if not found then return jsonb_build_object('error', 'ENTRY_UNKNOWN', 'entry', p -> 'entry'); end if;
   v_said := jsonb_strip_nulls(jsonb_build_object('corrects', l.id, 'why', p -> 'why', 'was', l.reason, 'is', p -> 'reason'));

@@ -54,7 +54,7 @@ end $$;
 -- A person sends a parked wake-up again: {id?, by, why}. Idempotent by id.
 create or replace function throughline.outbox_unpark(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 begin
-  if (throughline._lock(p_task)).id is null then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', p_task); end if;
+  if (throughline._lock(p_task)).id is null then return throughline._unknown(p_task); end if;
   if exists (select from throughline.timeline where task_id = p_task and kind = 'note' and facts ->> 'what' = 'unparked' and facts ->> 'unpark' = p ->> 'id') then
     return jsonb_build_object('unparked', true, 'repeated', true);
   end if;

@@ -4,20 +4,25 @@ create or replace function throughline._iso(p timestamptz) returns text language
   select case when p = 'infinity' or p = '-infinity' then null else to_char(p at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end
 $$;
 
+-- An entry of the timeline as everybody reads it, and as its chain is made of it.
+create or replace function throughline._entry(l throughline.timeline) returns jsonb language sql immutable as $$
+  select jsonb_build_object('id', l.id, 'step', l.step, 'kind', l.kind, 'at', throughline._iso(l.at), 'event', l.event, 'rule', l.rule, 'from_state', l.from_state, 'to_state', l.to_state,
+        'reason', l.reason, 'attempt', l.attempt, 'epoch', l.epoch, 'actor', l.actor, 'facts', l.facts)
+$$;
+
 create or replace function throughline.task_record(p_task uuid, p_worker_seen_ms bigint) returns jsonb language sql volatile as $$
   select jsonb_build_object(
     'as_of', throughline._iso(c.at),
     'task', jsonb_build_object('id', t.id, 'type', t.type, 'version', t.version, 'key', t.key, 'input', t.input, 'status', t.status, 'at_rest', t.at_rest, 'reason', t.reason, 'held_by', t.held_by, 'seq', t.seq,
       'since', throughline._iso(t.since), 'deadline_at', throughline._iso(t.deadline_at), 'created_at', throughline._iso(t.created_at), 'created_by', t.created_by, 'ended_at', throughline._iso(t.ended_at),
-      'priority', t.priority, 'fairness_key', t.fairness_key, 'fairness_weight', t.fairness_weight, 'again_of', t.again_of, 'again_as', (select id from throughline.task x where x.again_of = t.id), 'driver_seen_at', throughline._iso(t.driver_seen_at), 'driver_run_id', t.driver_run_id, 'driver_restarts', case when t.at_rest then 0 else throughline._driver_restarts(t.id) end),
+      'priority', t.priority, 'fairness_key', t.fairness_key, 'fairness_weight', t.fairness_weight, 'again_of', t.again_of, 'again_as', coalesce((select id from throughline.task x where x.again_of = t.id), (select task_id from throughline.pruned x where x.again_of = t.id)), 'driver_seen_at', throughline._iso(t.driver_seen_at), 'driver_run_id', t.driver_run_id, 'driver_restarts', case when t.at_rest then 0 else throughline._driver_restarts(t.id) end),
     'steps', (select jsonb_agg(jsonb_build_object('name', s.name, 'ordinal', s.ordinal, 'kind', s.kind, 'state', s.state, 'seq', s.seq, 'reason', s.reason, 'since', throughline._iso(s.since), 'needs', s.needs,
         'reentrant', s.reentrant, 'attempts_max', s.attempts_max, 'has_receipt', s.has_receipt, 'inbox', s.inbox, 'has_probe', s.has_probe, 'checks_max', s.checks_max, 'attempt', s.attempt, 'charged', s.charged,
         'resume', s.resume, 'epoch', s.epoch, 'holder', s.holder, 'lease_expires_at', throughline._iso(s.lease_expires_at), 'next_run_at', throughline._iso(s.next_run_at), 'open_count', s.open_count, 'cancel_id', s.cancel_id,
         'check_no', s.check_no, 'checks_used', s.checks_used, 'next_check_at', throughline._iso(s.next_check_at), 'receipt_due_at', throughline._iso(s.receipt_due_at), 'proof_since', s.proof_since,
         'resend_until', case when s.state = 'unconfirmed' and s.cancel_id is null and s.charged < s.attempts_max then throughline._iso(throughline._resend_until(s.task_id, s.name)) end,
         'result', s.result, 'error', s.error) order by s.ordinal) from throughline.step s where s.task_id = t.id),
-    'timeline', (select jsonb_agg(jsonb_build_object('id', l.id, 'step', l.step, 'kind', l.kind, 'at', throughline._iso(l.at), 'event', l.event, 'rule', l.rule, 'from_state', l.from_state, 'to_state', l.to_state,
-        'reason', l.reason, 'attempt', l.attempt, 'epoch', l.epoch, 'actor', l.actor, 'facts', l.facts) order by l.id) from throughline.timeline l where l.task_id = t.id),
+    'timeline', (select jsonb_agg(throughline._entry(l) order by l.id) from throughline.timeline l where l.task_id = t.id),
     'touches', coalesce((select jsonb_agg(jsonb_build_object('step', e.step, 'effect', e.name, 'item', e.item, 'generation', e.generation, 'kind', e.kind, 'key', e.key, 'thread_id', e.thread_id, 'message_id', r.message_id,
         'submits', e.submits, 'live', e.live, 'attempt', r.attempt, 'epoch', r.epoch, 'intent_at', throughline._iso(r.intent_at), 'outcome', r.outcome, 'outcome_at', throughline._iso(r.outcome_at), 'late', r.late,
         'external_id', e.external_id, 'done', e.done, 'dedupe_window_ms', e.dedupe_window_ms) order by r.intent_at, r.message_id)
