@@ -166,7 +166,7 @@ describe('a task stays', () => {
     }, 'successor_open'],
     ['of which a webhook is still to be told', async () => {
       const tale = await succeeded();
-      await ledger.query("with w as (insert into throughline.webhook (id, url, secrets, events, created_at, created_by, changed_at, changed_by) values (gen_random_uuid(), 'https://x.example', '[]', '{task.succeeded}', now(), 'x', now(), 'x') returning id) insert into throughline.notification (webhook_id, event, task_id, subject, window_key, at, facts, not_before) select id, 'task.succeeded', $1::uuid, $1::text, 'w', now(), '{}', now() from w", [tale.task]);
+      await ledger.query("with w as (insert into throughline.webhook (id, url, secrets, events, enabled, created_at, created_by, changed_at, changed_by) values (gen_random_uuid(), 'https://x.example', '[]', '{task.succeeded}', false, now(), 'x', now(), 'x') returning id) insert into throughline.notification (webhook_id, event, task_id, subject, window_key, at, facts, not_before) select id, 'task.succeeded', $1::uuid, $1::text, 'w', now(), '{}', now() from w", [tale.task]);
       return tale;
     }, 'notification_pending'],
     ['with a stored receipt that nobody judged', async () => {
@@ -318,11 +318,13 @@ describe('at once, and interrupted', () => {
     const [held] = await many(2);
     const client = new pg.Client({ connectionString: ledger.url });
     await client.connect();
-    await client.query('begin');
-    await client.query('select from throughline.task where id = $1 for no key update', [held?.task]);
-    expect(await prune()).toMatchObject({ pruned: 1, kept: { busy: 1 } });
-    await client.query('rollback');
-    await client.end();
+    try {
+      await client.query('begin');
+      await client.query('select from throughline.task where id = $1 for no key update', [held?.task]);
+      expect(await prune()).toMatchObject({ pruned: 1, kept: { busy: 1 } });
+    } finally {
+      await client.end();
+    }
     expect(await prune()).toMatchObject({ pruned: 1 });
   });
 
