@@ -23,6 +23,7 @@ afterAll(() => ledger.close());
 /** What a test left behind is none of the next one's business. */
 beforeEach(async () => {
   await ledger.query("update throughline.task set created_at = created_at + interval '10 years'");
+  await ledger.query("update throughline.receipt set verdict = 'matched' where verdict is null");
 });
 
 const prune = (options: Partial<PruneOptions> = {}): Promise<PruneResult> => retention.prune({ olderThan: '90d', ...options });
