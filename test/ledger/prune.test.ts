@@ -5,7 +5,7 @@ import type { PruneOptions, PruneResult } from '../../src/client/retention.ts';
 import { Reader } from '../../src/ledger/index.ts';
 import type { EnqueueRow } from '../../src/ledger/index.ts';
 import { digestOf, HOUR, uuid, type Shape } from '../support/factories.ts';
-import { openLedger, type Ledger, type Row } from '../support/ledger.ts';
+import { openLedger, type Ledger } from '../support/ledger.ts';
 import { Tale } from '../support/tale.ts';
 
 const DAY = 24 * HOUR;
@@ -341,7 +341,7 @@ describe('at once, and interrupted', () => {
     const [done, ...answers] = await Promise.all([prune({ batch: 3 }), ...repeats]);
     expect(done).toMatchObject({ pruned: 12 });
     expect(answers).toEqual(answers.map(() => [true, 'succeeded', false]));
-    expect((await ledger.query<Row>('select from throughline.task where type = $1 and key like $2', [type, `${key}/%`])).length).toBe(0);
+    expect((await ledger.query('select from throughline.task where type = $1 and key like $2', [type, `${key}/%`])).length).toBe(0);
   });
 
   test('a task that is enqueued as `again` of one that is being pruned has it as predecessor, or is refused', async () => {
