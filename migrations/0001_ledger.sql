@@ -172,6 +172,7 @@ create table step (
   has_receipt boolean not null,
   inbox boolean not null,
   has_probe boolean not null,
+  has_withdraw boolean not null default false, -- what it submitted may be taken back
   quick boolean not null,                      -- short, harmless to repeat and asks nothing of the outside: may run beside the driver
   checks_max integer not null check (checks_max >= 1),
   attempt integer not null default 0 check (attempt >= 0),    -- every claim
@@ -193,6 +194,10 @@ create table step (
   check_claim_id uuid,                                        -- null: no check in progress
   check_expires_at timestamptz,                               -- null: no check in progress
   receipt_due_at timestamptz,                                 -- null: no receipt or reminder due
+  withdraw_no integer not null default 0,                     -- names the present request of a withdrawal
+  withdraw_due_at timestamptz,                                -- when it is to be sent, or was; null: no withdrawal in progress
+  withdraw_claim_id uuid,                                     -- null: not sent yet
+  withdraw_expires_at timestamptz,                            -- its answer counts as lost then; null: not sent yet
   proof_since boolean not null default false,                 -- a proof arrived after the step died
   result jsonb,                                               -- null: none recorded
   error jsonb,                                                -- the last failure; null: none
@@ -203,7 +208,10 @@ create table step (
   check (state <> 'cancel_requested' or cancel_id is not null),
   check (not (state in ('queued', 'leased') and cancel_id is not null)),
   check (not (state in ('queued', 'completed', 'cancelled', 'succeeded') and open_count > 0)),
-  check ((check_claim_id is null) = (check_expires_at is null))
+  check ((check_claim_id is null) = (check_expires_at is null)),
+  check ((withdraw_claim_id is null) = (withdraw_expires_at is null)),
+  check (withdraw_claim_id is null or withdraw_due_at is not null),
+  check (withdraw_due_at is null or state in ('submitted', 'received', 'in_progress', 'unconfirmed'))
 ) with (fillfactor = 70);
 create index step_leases on step (lease_expires_at) where claim_id is not null;
 create index step_due on step (next_run_at) where state in ('queued', 'unconfirmed');
@@ -212,6 +220,7 @@ create index step_checks on step (next_check_at) where next_check_at is not null
 create index step_troubled on step (state, since) where state in ('unconfirmed', 'dead');
 create index step_unconfirmed on step (since) where state = 'unconfirmed';
 create index step_receipts_due on step (receipt_due_at) where receipt_due_at is not null;
+create index step_withdrawals on step (withdraw_due_at) where withdraw_due_at is not null;
 
 -- Progress inside a step that changed nothing outside; reused by later attempts.
 create table checkpoint (
@@ -267,7 +276,7 @@ create table request (
   step text not null,
   attempt integer not null,
   epoch bigint not null,
-  claim_id uuid,                                -- null: not made under a claim (a withdrawal)
+  claim_id uuid,                                -- null: a withdrawal's that is not sent yet
   intent_at timestamptz not null,
   outcome text check (outcome in ('confirmed','refused','not_sent','absent','failed','withdrawn','voided')),  -- null: open
   outcome_at timestamptz,                       -- null: open

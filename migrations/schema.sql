@@ -461,6 +461,7 @@ table step (
   has_receipt boolean not null
   inbox boolean not null
   has_probe boolean not null
+  has_withdraw boolean default false not null
   quick boolean not null
   checks_max integer not null
   attempt integer default 0 not null
@@ -482,6 +483,10 @@ table step (
   check_claim_id uuid
   check_expires_at timestamp with time zone
   receipt_due_at timestamp with time zone
+  withdraw_no integer default 0 not null
+  withdraw_due_at timestamp with time zone
+  withdraw_claim_id uuid
+  withdraw_expires_at timestamp with time zone
   proof_since boolean default false not null
   result jsonb
   error jsonb
@@ -498,6 +503,9 @@ table step (
   constraint step_check3 CHECK ((NOT ((state = ANY (ARRAY['queued'::text, 'leased'::text])) AND (cancel_id IS NOT NULL))))
   constraint step_check4 CHECK ((NOT ((state = ANY (ARRAY['queued'::text, 'completed'::text, 'cancelled'::text, 'succeeded'::text])) AND (open_count > 0))))
   constraint step_check5 CHECK (((check_claim_id IS NULL) = (check_expires_at IS NULL)))
+  constraint step_check6 CHECK (((withdraw_claim_id IS NULL) = (withdraw_expires_at IS NULL)))
+  constraint step_check7 CHECK (((withdraw_claim_id IS NULL) OR (withdraw_due_at IS NOT NULL)))
+  constraint step_check8 CHECK (((withdraw_due_at IS NULL) OR (state = ANY (ARRAY['submitted'::text, 'received'::text, 'in_progress'::text, 'unconfirmed'::text]))))
   constraint step_checks_max_check CHECK ((checks_max >= 1))
   constraint step_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 300)))
   constraint step_kind_check CHECK ((kind = ANY (ARRAY['run'::text, 'review'::text])))
@@ -512,6 +520,7 @@ CREATE INDEX step_leases ON step USING btree (lease_expires_at) WHERE (claim_id 
 CREATE INDEX step_receipts_due ON step USING btree (receipt_due_at) WHERE (receipt_due_at IS NOT NULL)
 CREATE INDEX step_troubled ON step USING btree (state, since) WHERE (state = ANY (ARRAY['unconfirmed'::text, 'dead'::text]))
 CREATE INDEX step_unconfirmed ON step USING btree (since) WHERE (state = 'unconfirmed'::text)
+CREATE INDEX step_withdrawals ON step USING btree (withdraw_due_at) WHERE (withdraw_due_at IS NOT NULL)
 CREATE TRIGGER step_manual BEFORE UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (old.seq = new.seq))) EXECUTE FUNCTION _manual_correction()
 CREATE TRIGGER step_manual_after AFTER UPDATE OF state ON step FOR EACH ROW WHEN (((old.state IS DISTINCT FROM new.state) AND (new.reason = 'manual_correction'::text) AND (old.seq IS DISTINCT FROM new.seq))) EXECUTE FUNCTION _manual_after()
 
@@ -739,6 +748,7 @@ function _fenced(p_task uuid, p_step text, p_claim uuid) returns jsonb language 
 function _first_check_at(p_task uuid, p_step text, p_now timestamp with time zone) returns timestamp with time zone language sql stable
 function _in_flight(p_task uuid, p_step text) returns jsonb language sql stable
 function _input_digests(p jsonb) returns jsonb language plpgsql immutable
+function _instead(p_state text) returns jsonb language sql immutable
 function _interval(p_ms numeric) returns interval language sql immutable
 function _iso(p timestamp with time zone) returns text language sql immutable
 function _judge(p_receipt uuid, p_now timestamp with time zone) returns void language plpgsql volatile
@@ -788,6 +798,10 @@ function _view(p_task uuid, p_now timestamp with time zone) returns jsonb langua
 function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile
 function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEFAULT false) returns void language sql volatile
 function _webhook_answer(p_id uuid) returns jsonb language sql stable
+function _withdrawal_due(p_withdrawal uuid, p_at timestamp with time zone, p_now timestamp with time zone) returns void language plpgsql volatile
+function _withdrawal_left(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
+function _withdrawal_refused(p_withdrawal uuid, p_facts jsonb, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
+function _withdrawal_unanswered(p_task uuid, p_step text, p_again boolean, p_retry_after_ms numeric, p_facts jsonb, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
 function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql volatile
 function artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
@@ -851,5 +865,6 @@ function webhook_change(p_id uuid, p jsonb) returns jsonb language plpgsql volat
 function webhook_remove(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_rotate(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_test(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function withdrawal_claim(p_task uuid, p_step text, p_claim uuid, p_holder text) returns jsonb language plpgsql volatile
 function withdrawal_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function worker_seen(p_id text, p_offers jsonb, p_queue text, p_clock_ms bigint, p_stopping boolean) returns jsonb language plpgsql volatile

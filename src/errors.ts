@@ -52,6 +52,7 @@ export const ERRORS = {
   DEDUPE_CONFLICT: entry(409, 4, 'This key belongs to a task with another input.'),
   ID_CONFLICT: entry(409, 4, 'This id was used for another request.'),
   TRANSITION_REFUSED: entry(409, 4, 'The state machine has no row for this event in the present state.'),
+  WITHDRAW_UNDECLARED: entry(409, 4, 'The step declares no way to take back what it submitted: cancel, or abandon the wait.'),
   CLAIM_FENCED: entry(409, 4, 'The claim is no longer the current one.'),
   REPLAY_EFFECT_OPEN: entry(409, 4, 'Something is still open outside: first say what became of it, `throughline confirm-effect` or `throughline confirm-absent`.'),
   REPLAY_CANCEL_SET: entry(409, 4, 'A cancel is set: publish again as a new task, `throughline enqueue --again`.'),

@@ -1,8 +1,9 @@
 /** The publish step: its calls to the platform, how a lost answer is looked up, and how success is proven. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Check, EffectCall, ProbeAnswer, ProbeContext, ReadBackAnswer, ReadBackContext } from '../../src/index.ts';
+import type { Check, EffectCall, ProbeAnswer, ProbeContext, ReadBackAnswer, ReadBackContext, WithdrawAnswer, WithdrawContext } from '../../src/index.ts';
 import type { RenderResult, RenderedPicture } from './facts.ts';
+import { PlatformError } from './platform/client.ts';
 import type { CallIdentity, PlatformClient } from './platform/client.ts';
 import type { NewPost, Picture, PostView } from './platform/types.ts';
 import { placePictures } from './render.ts';
@@ -16,7 +17,7 @@ interface Needed {
 }
 
 /** The reference travels inside the request: it is what a probe looks for after a lost answer. */
-export function identityOf(call: EffectCall): CallIdentity {
+export function identityOf(call: Pick<EffectCall, 'key' | 'messageId' | 'threadId' | 'reference'>): CallIdentity {
   const { task, step, item } = call.reference;
   return {
     key: call.key,
@@ -75,6 +76,30 @@ export async function probe(platform: PlatformClient, context: ProbeContext<unkn
     case 'failed':
       return { answer: 'unknown', detail: `the platform keeps post ${post.id} as failed` };
   }
+}
+
+/** The platform's own words for "it stays": nothing was taken back, and asking again would not change that. */
+const FINAL: ReadonlySet<string> = new Set(['already_final', 'already_failed']);
+
+/** Takes the post back. Where its answer was lost, it is looked for first; what the platform doesn't show can't be taken back. */
+export async function withdraw(platform: PlatformClient, context: WithdrawContext<unknown, unknown, unknown>): Promise<WithdrawAnswer> {
+  const { submission, signal, timeoutMs } = context;
+  const id = submission.externalId ?? (await findSubmitted(platform, context));
+  if (id === null) return { outcome: 'refused', code: 'not_found', detail: 'the platform shows no post of this submission' };
+  try {
+    await platform.withdrawPost(id, identityOf(context), { signal, timeoutMs });
+    return { outcome: 'confirmed' };
+  } catch (error) {
+    if (error instanceof PlatformError && error.platformCode !== undefined && FINAL.has(error.platformCode)) {
+      return { outcome: 'refused', code: error.platformCode, detail: error.message };
+    }
+    throw error;
+  }
+}
+
+async function findSubmitted(platform: PlatformClient, { taskId, step, submission, signal }: WithdrawContext<unknown, unknown, unknown>): Promise<string | null> {
+  const posts = await platform.findPosts({ task: taskId, step }, { signal });
+  return posts.find(({ reference }) => reference.key === submission.key || submission.messageIds.includes(reference.messageId ?? ''))?.id ?? null;
 }
 
 /**

@@ -8,7 +8,7 @@ import { renderResultSchema } from './facts.ts';
 import type { RenderResult } from './facts.ts';
 import { NoteError } from './note.ts';
 import type { PlatformClient } from './platform/client.ts';
-import { composePost, identityOf, probe, publishResultSchema, readBack, resultOf } from './publish.ts';
+import { composePost, identityOf, probe, publishResultSchema, readBack, resultOf, withdraw } from './publish.ts';
 import { renderNote } from './render.ts';
 import type { RenderedNote } from './render.ts';
 
@@ -101,6 +101,7 @@ export function createPublishNote(options: PublishNoteOptions) {
           receipt: { within: receiptWithinMs },
           checks: { attempts: 20, backoff: { initial: lookMs, factor: 2, max: '10s' } },
           probe: (context) => probe(platform, context),
+          withdraw: { ...outside, run: (context) => withdraw(platform, context) },
           proof: { readBack: (context) => readBack(platform, context, { visibleWithinMs }) },
           run: async (context) => {
             const { render } = context.results;

@@ -148,12 +148,12 @@ export class EffectRunner {
 }
 
 /** An author's own word about the call. */
-function saysItself({ facts }: ThrownRecord): 'refused' | 'not_sent' | null {
+export function saysItself({ facts }: ThrownRecord): 'refused' | 'not_sent' | null {
   return facts.classes.includes('EffectRefused') ? 'refused' : facts.classes.includes('EffectNotSent') ? 'not_sent' : null;
 }
 
 /** A call that ignores its signal must not hold the step for ever: past its timeout its answer counts as lost. */
-async function withinTime<T>(call: () => Promise<T>, timeoutMs: number): Promise<T> {
+export async function withinTime<T>(call: () => Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

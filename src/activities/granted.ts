@@ -1,8 +1,8 @@
-import type { CheckAnswer, ClaimAnswer } from '../ledger/index.ts';
+import type { CheckAnswer, ClaimAnswer, WithdrawalAnswer } from '../ledger/index.ts';
 import type { ActivityAnswer } from './types.ts';
 
-/** A claim or a check that was not granted, as the driver's answer. */
-export function notGranted(answer: Extract<ClaimAnswer | CheckAnswer, { refused: string }>): ActivityAnswer {
+/** A claim, a check or a withdrawal that was not granted, as the driver's answer. */
+export function notGranted(answer: Extract<ClaimAnswer | CheckAnswer | WithdrawalAnswer, { refused: string }>): ActivityAnswer {
   switch (answer.refused) {
     case 'held':
       return { outcome: 'held', ms: answer.held_ms, view: answer.view };
@@ -11,6 +11,7 @@ export function notGranted(answer: Extract<ClaimAnswer | CheckAnswer, { refused:
     case 'settled':
     case 'no_rule':
     case 'no_check_due':
+    case 'no_withdrawal_due':
     case 'checker_vanished':
       return { outcome: 'settled', ms: 0, view: answer.view };
   }

@@ -7,6 +7,7 @@ import { runAttempt } from './attempt.ts';
 import { runCheck } from './check.ts';
 import { CLAIM_PATIENCE_MS } from './deps.ts';
 import type { ActivityDeps } from './deps.ts';
+import { runWithdrawal } from './withdraw.ts';
 import type { TaskActivities } from './types.ts';
 import type { Json } from '../define/json.ts';
 import { checkedAction } from '../ledger/index.ts';
@@ -48,6 +49,7 @@ export function createActivities(deps: ActivityDeps): TaskActivities {
     look: ({ task }) => coded(() => deps.door.taskLook(task, run().runId, { patienceMs: CLAIM_PATIENCE_MS })),
     attempt: (input) => coded(() => runAttempt(deps, input, heartbeat)),
     check: (input) => coded(() => runCheck(deps, input)),
+    withdraw: (input) => coded(() => runWithdrawal(deps, input)),
     cancel: ({ task, ...row }) => coded(async () => deps.door.taskCancel(task, checkedAction(row))),
     enqueue: (input) =>
       coded(async () => {

@@ -1,7 +1,7 @@
 import type { CancelAnswer } from '../ledger/types.ts';
 import type { View } from '../state/index.ts';
 
-/** What an attempt or a check came to. Everything but an unreachable ledger is a value, never a throw. */
+/** What an attempt, a check or a withdrawal came to. Everything but an unreachable ledger is a value, never a throw. */
 export interface ActivityAnswer {
   /**
    * `settled`: the ledger moved, see the view. `held`: somebody else holds it for `ms`. `not_yet`: due in `ms`.
@@ -44,6 +44,8 @@ export interface TaskActivities {
   attempt(input: StepInput): Promise<ActivityAnswer>;
   /** One probe or one acceptance check. */
   check(input: StepInput): Promise<ActivityAnswer>;
+  /** One request of a withdrawal. */
+  withdraw(input: StepInput): Promise<ActivityAnswer>;
   cancel(input: CancelInput & { readonly task: string }): Promise<CancelAnswer>;
   enqueue(input: EnqueueInput): Promise<{ readonly task: string }>;
   /** Asks Temporal to cancel this run, so that it closes as Canceled. */

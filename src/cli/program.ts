@@ -26,6 +26,7 @@ import { tokensCommand } from './commands/tokens.ts';
 import { unparkCommand } from './commands/unpark.ts';
 import { watchCommand } from './commands/watch.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
+import { withdrawCommand } from './commands/withdraw.ts';
 import { workerCommand } from './commands/worker.ts';
 import { versionOfPackage } from './version.ts';
 
@@ -63,7 +64,7 @@ export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
     ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), pruneCommand(), completionCommand()]],
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
-    ['Act:', [enqueueCommand(), cancelCommand(), decideCommand(), replayCommand()]],
+    ['Act:', [enqueueCommand(), cancelCommand(), withdrawCommand(), decideCommand(), replayCommand()]],
     ['Settle:', [abandonWaitCommand(), confirmEffectCommand(), confirmAbsentCommand(), correctCommand(), unparkCommand(), makeGroup('receipts', 'what other sides have said, and whom it is for', receiptCommands())]],
     ['Tell:', [webhooksCommand()]],
     ['Admit:', [tokensCommand(), senderKeysCommand()]],

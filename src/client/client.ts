@@ -29,6 +29,7 @@ import { Operator } from './operator.ts';
 import type { Absence, Correction, Deed, Presence, Replay } from './operator.ts';
 import { listReceipts, rematchReceipt } from './receipts.ts';
 import type { ReceiptFilter, Rematch } from './receipts.ts';
+import { withdrawalRefused } from './refusals.ts';
 import { Retention } from './retention.ts';
 import { TemporalSightings } from './sight.ts';
 import type { Decision, ThroughlineSurface } from './surface.ts';
@@ -151,6 +152,19 @@ export class ThroughlineClient implements ThroughlineSurface {
   /** Don't do what isn't done yet. Answers at once: what was found, what is in flight, and the verdict or `pending`. */
   async cancel(task: string, action: Action): Promise<CancelAnswer> {
     return this.#door.taskCancel(checkedTaskId(task), this.#action(action));
+  }
+
+  /**
+   * Take back what was submitted: the step's `withdraw` handler asks the other side. Without a step, each step that can. Answers at
+   * once, `pending`; asked again while one is under way, it follows that one. WITHDRAW_UNDECLARED: the step's plan has no way
+   * to; TRANSITION_REFUSED: nothing is submitted and unanswered now. `facts.instead` names what is possible.
+   */
+  async withdraw(task: string, action: Action): Promise<CancelAnswer> {
+    try {
+      return await this.#door.taskWithdraw(checkedTaskId(task), this.#action(action));
+    } catch (error) {
+      throw withdrawalRefused(error);
+    }
   }
 
   /** A reviewer opens a review or decides it. REVIEW_NOT_OPEN if none waits. */

@@ -3,7 +3,7 @@
  * comes as data (from a file or another language); each refusal is DEFINITION_INVALID with a sentence
  * that names step, effect and limit.
  */
-import { LIMITS, REVIEW_EFFECT, type Plan, type PlanEffect, type PlanSchedule, type PlanStep } from '../state/index.ts';
+import { LIMITS, REVIEW_EFFECT, WITHDRAW_EFFECT, type Plan, type PlanEffect, type PlanSchedule, type PlanStep } from '../state/index.ts';
 import { at, checkOptions, effectPlace, refuse, shown, stepPlace, taskPlace, type Place } from './place.ts';
 import { checkProof } from './check-proof.ts';
 import { quoted } from './text.ts';
@@ -44,27 +44,41 @@ function checkSchedule(place: Place, what: string, schedule: PlanSchedule): void
 /** How long a key must count outside, so that a repeat under it is ever allowed. */
 export const dedupeWindowMinMs = (timeoutMs: number): number => LIMITS.send_permission_ms + timeoutMs + LIMITS.lease_margin_ms;
 
+function checkWindow(place: Place, { dedupe_window_ms: window, timeout_ms: timeout }: Pick<PlanEffect, 'dedupe_window_ms' | 'timeout_ms'>): void {
+  if (window === null) return;
+  checkWhole(at(place, 'dedupe', 'window'), 'dedupe.window', window, 1, LIMITS.delay_ms_max);
+  const min = dedupeWindowMinMs(timeout);
+  if (window <= min) {
+    refuse(
+      at(place, 'dedupe', 'window'),
+      `the dedupe window of ${window} ms would be over before a repeat could be sent and answered (send permission, call timeout and a margin)`,
+      `more than ${min} ms`,
+    );
+  }
+}
+
+function checkWithdraw(place: Place, step: PlanStep): void {
+  const { withdraw } = step;
+  if (withdraw === undefined) return;
+  checkWhole(at(place, 'timeout'), 'timeout', withdraw.timeout_ms, 1, LIMITS.call_timeout_ms_max);
+  checkWhole(at(place, 'visible_within'), 'visible_within', withdraw.visible_within_ms, 0, LIMITS.delay_ms_max);
+  checkWhole(at(place, 'attempts'), 'attempts', withdraw.attempts, 1, LIMITS.checks_max);
+  checkWindow(place, withdraw);
+  if (step.kind === 'review') refuse(place, 'a review submits nothing to another side: a cancel takes it back');
+  if (!step.effects.some((effect) => effect.submits)) refuse(place, 'withdraw is declared, but no effect submits anything that could be taken back');
+  if (step.effects.some((effect) => effect.name === WITHDRAW_EFFECT)) refuse(place, `an effect is called "${WITHDRAW_EFFECT}", which is the withdrawal's own name: rename it`);
+}
+
 function checkEffect(place: Place, step: PlanStep, effect: PlanEffect): void {
   checkName(place, 'effect name', effect.name);
   checkFlag(at(place, 'submits'), 'submits', effect.submits);
   checkFlag(at(place, 'absenceIsProof'), 'absenceIsProof', effect.absence_is_proof);
   checkWhole(at(place, 'timeout'), 'timeout', effect.timeout_ms, 1, LIMITS.call_timeout_ms_max);
   checkWhole(at(place, 'visible_within'), 'visible_within', effect.visible_within_ms, 0, LIMITS.delay_ms_max);
-  const window = effect.dedupe_window_ms;
-  if (window !== null) {
-    checkWhole(at(place, 'dedupe', 'window'), 'dedupe.window', window, 1, LIMITS.delay_ms_max);
-    const min = dedupeWindowMinMs(effect.timeout_ms);
-    if (window <= min) {
-      refuse(
-        at(place, 'dedupe', 'window'),
-        `the dedupe window of ${window} ms would be over before a repeat could be sent and answered (send permission, call timeout and a margin)`,
-        `more than ${min} ms`,
-      );
-    }
-  }
+  checkWindow(place, effect);
   // A receipt answers the submission only, so it can't tell what became of the step's other effects.
   const answered = step.receipt !== null && effect.submits;
-  if (step.attempts > 1 && window === null && !step.probe && !answered) {
+  if (step.attempts > 1 && effect.dedupe_window_ms === null && !step.probe && !answered) {
     refuse(
       place,
       'after a lost answer nothing could tell whether it happened, so no further attempt is safe: give the effect a dedupe window, the step a probe, or set attempts to 1',
@@ -121,6 +135,7 @@ function checkStep(place: Place, step: PlanStep): void {
   const submitting = step.effects.filter((effect) => effect.submits).map((effect) => quoted(effect.name));
   if (submitting.length > 1) refuse(at(place, 'effects'), `${submitting.join(' and ')} both submit, but only one effect can be the point of no return`, 'at most 1');
   checkReceipt(place, step);
+  checkWithdraw(at(place, 'withdraw'), step);
   if (kind === 'review') checkReview(place, step);
   else if (step.receipt?.inbox === true) refuse(at(place, 'receipt'), 'only a review waits in our own inbox');
   checkProof(at(place, 'proof'), step);
@@ -151,18 +166,19 @@ function checkNeeds(task: Place, steps: readonly PlanStep[]): void {
 }
 
 const STEP_KEYS: readonly (keyof PlanStep)[] = [
-  'name', 'kind', 'needs', 'reentrant', 'attempts', 'backoff', 'lease_ms', 'timeout_ms', 'effects', 'receipt', 'probe', 'checks', 'proof',
+  'name', 'kind', 'needs', 'reentrant', 'attempts', 'backoff', 'lease_ms', 'timeout_ms', 'effects', 'receipt', 'probe', 'checks', 'proof', 'withdraw',
 ];
 const EFFECT_KEYS: readonly (keyof PlanEffect)[] = ['name', 'submits', 'dedupe_window_ms', 'visible_within_ms', 'absence_is_proof', 'timeout_ms'];
 
 /** The shape of a step that came as data, so that the checks of its values can rely on it. */
 function checkShape(place: Place, step: unknown): void {
   checkOptions(place, 'the step', step, STEP_KEYS);
-  const { effects, backoff, checks, receipt } = step as Partial<PlanStep>;
+  const { effects, backoff, checks, receipt, withdraw } = step as Partial<PlanStep>;
   if (!Array.isArray(effects)) refuse(at(place, 'effects'), 'effects must be a list');
   for (const effect of effects as readonly PlanEffect[]) checkOptions(effectPlace(place, (effect as PlanEffect | null)?.name), 'the effect', effect, EFFECT_KEYS);
   checkOptions(at(place, 'backoff'), 'backoff', backoff, ['schedule_ms', 'jitter']);
   checkOptions(at(place, 'checks'), 'checks', checks, ['attempts', 'schedule_ms', 'jitter']);
+  if (withdraw !== undefined) checkOptions(at(place, 'withdraw'), 'withdraw', withdraw, ['timeout_ms', 'dedupe_window_ms', 'visible_within_ms', 'attempts']);
   if (receipt !== null) checkOptions(at(place, 'receipt'), 'receipt', receipt, ['within_ms', 'senders', 'inbox']);
 }
 

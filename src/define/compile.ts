@@ -1,9 +1,9 @@
 /** From what an author wrote to the plan that is stored: defaults filled in, durations in milliseconds. */
-import { BACKOFF_DEFAULT, LIMITS, REVIEW_EFFECT, backoffSchedule, type PlanEffect, type PlanProof, type PlanSchedule, type PlanStep } from '../state/index.ts';
+import { BACKOFF_DEFAULT, LIMITS, REVIEW_EFFECT, backoffSchedule, type PlanEffect, type PlanProof, type PlanSchedule, type PlanStep, type PlanWithdraw } from '../state/index.ts';
 import { durationMs, type DurationRange } from './duration.ts';
 import { at, checkOptions, effectPlace, refuse, shown, type Place } from './place.ts';
 import type { Json } from './json.ts';
-import type { BackoffSpec, CommonSpec, Duration, EffectSpec, EffectSpecs, Proof, ReviewSpec, StepSpec } from './types.ts';
+import type { BackoffSpec, CommonSpec, Duration, EffectSpec, EffectSpecs, Proof, ReviewSpec, StepSpec, WithdrawSpec } from './types.ts';
 
 export type AnyStepSpec = StepSpec<unknown, unknown, Json, EffectSpecs, string>;
 export type AnyReviewSpec = ReviewSpec<unknown, unknown, string>;
@@ -11,13 +11,15 @@ export type AnyReviewSpec = ReviewSpec<unknown, unknown, string>;
 const ATTEMPTS_DEFAULT = 3;
 /** With the default backoff: checks for about four minutes. */
 const CHECKS_DEFAULT = 10;
+const WITHDRAW_ATTEMPTS_DEFAULT = 10;
 /** Beyond it the wait after the first failure is the longest one, whatever the cap. */
 const FACTOR_MAX = 1_000;
 
 const COMMON_KEYS = ['needs', 'reentrant', 'attempts', 'backoff', 'lease', 'timeout', 'checks', 'run'] as const;
-const STEP_KEYS: readonly string[] = [...COMMON_KEYS, 'result', 'effects', 'receipt', 'probe', 'proof'];
+const STEP_KEYS: readonly string[] = [...COMMON_KEYS, 'result', 'effects', 'receipt', 'probe', 'proof', 'withdraw'];
 const REVIEW_KEYS: readonly string[] = [...COMMON_KEYS, 'remindAfter'];
 const EFFECT_KEYS: readonly string[] = ['submits', 'dedupe', 'visible_within', 'absenceIsProof', 'timeout'];
+const WITHDRAW_KEYS: readonly string[] = ['run', 'timeout', 'dedupe', 'visible_within', 'attempts'];
 const BACKOFF_KEYS: readonly string[] = ['initial', 'factor', 'max', 'jitter'];
 
 const range = (min: number, max: number): DurationRange => ({ min, max });
@@ -70,6 +72,18 @@ function effect(step: Place, name: string, spec: EffectSpec): PlanEffect {
   };
 }
 
+function withdrawOf(place: Place, spec: WithdrawSpec<unknown, unknown, Json>): PlanWithdraw {
+  checkOptions(place, 'withdraw', spec, WITHDRAW_KEYS);
+  if (typeof spec.run !== 'function') refuse(at(place, 'run'), `run is ${shown(spec.run)}, but must be a function`);
+  if (spec.dedupe !== undefined) checkOptions(at(place, 'dedupe'), 'dedupe', spec.dedupe, ['window']);
+  return {
+    timeout_ms: durationMs(place, ['timeout'], spec.timeout ?? LIMITS.call_timeout_ms_default, range(1, LIMITS.call_timeout_ms_max)),
+    dedupe_window_ms: spec.dedupe === undefined ? null : durationMs(place, ['dedupe', 'window'], spec.dedupe.window, WINDOW),
+    visible_within_ms: durationMs(place, ['visible_within'], spec.visible_within ?? 0, range(0, LIMITS.delay_ms_max)),
+    attempts: spec.attempts ?? WITHDRAW_ATTEMPTS_DEFAULT,
+  };
+}
+
 function proofOf(place: Place, proof: Proof<unknown, unknown, Json> | undefined): PlanProof {
   if (proof === undefined) refuse(place, 'it declares no proof, so its success could only be claimed');
   checkOptions(place, 'proof', proof, ['artifacts', 'record', 'readBack']);
@@ -102,6 +116,7 @@ export function compileStep(place: Place, name: string, spec: AnyStepSpec): Plan
     receipt: receipt === undefined ? null : { within_ms: durationMs(place, ['receipt', 'within'], receipt.within, WINDOW), senders: receipt.senders ?? [], inbox: false },
     probe: spec.probe !== undefined,
     proof: proofOf(at(place, 'proof'), spec.proof),
+    ...(spec.withdraw === undefined ? {} : { withdraw: withdrawOf(at(place, 'withdraw'), spec.withdraw) }),
   };
 }
 

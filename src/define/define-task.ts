@@ -49,6 +49,7 @@ function handlersOf(task: Place, declared: Declared): HandlerSet {
     run: spec.run,
     ...(spec.probe === undefined ? {} : { probe: spec.probe }),
     ...('readBack' in spec.proof ? { readBack: spec.proof.readBack } : {}),
+    ...(spec.withdraw === undefined ? {} : { withdraw: spec.withdraw.run }),
     parseResult: parse(spec.result),
   } satisfies RunHandlers;
 }

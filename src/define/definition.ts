@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Plan } from '../state/index.ts';
 import type { Json } from './json.ts';
-import type { DedupeKey, EffectSpecs, HandlerContext, ProbeAnswer, ProbeContext, ReadBackAnswer, ReadBackContext, ReviewAnswer, StepContext } from './types.ts';
+import type { DedupeKey, EffectSpecs, HandlerContext, ProbeAnswer, ProbeContext, ReadBackAnswer, ReadBackContext, ReviewAnswer, StepContext, WithdrawAnswer, WithdrawContext } from './types.ts';
 
 /** Code of a run step. What it gets was typed when it was defined; here it is JSON. */
 export interface RunHandlers {
@@ -10,6 +10,7 @@ export interface RunHandlers {
   readonly run: (context: StepContext<unknown, unknown, Json, EffectSpecs>) => Promise<Json>;
   readonly probe?: (context: ProbeContext<unknown, unknown>) => Promise<ProbeAnswer>;
   readonly readBack?: (context: ReadBackContext<unknown, unknown, Json>) => Promise<ReadBackAnswer<Json>>;
+  readonly withdraw?: (context: WithdrawContext<unknown, unknown, Json>) => Promise<WithdrawAnswer>;
   /**
    * The step's result as it is stored: what its schema makes of `value`, as plain JSON. Also the result in
    * the answer of the submitting effect. Errors: RESULT_INVALID with a pointer from `/result` on,
@@ -24,6 +25,7 @@ export interface ReviewHandlers {
   readonly run: (context: HandlerContext<unknown, unknown>) => Promise<ReviewAnswer>;
   readonly probe?: undefined;
   readonly readBack?: undefined;
+  readonly withdraw?: undefined;
   /** The record of a positive verdict, `{verdict: 'approved', by, why}`. Errors: as for a run step. */
   readonly parseResult: (value: unknown) => Json;
 }

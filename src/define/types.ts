@@ -122,6 +122,53 @@ export interface Check {
   readonly detail?: string;
 }
 
+/** What a withdrawal takes back, and with which identity. */
+export interface WithdrawContext<Input, Results, R> {
+  readonly taskId: string;
+  readonly step: string;
+  /** The withdrawal's own idempotency key: the same for all its requests. */
+  readonly key: string;
+  /** Names this one request. */
+  readonly messageId: string;
+  readonly threadId: string;
+  /** Must travel inside the request, as with every effect. `effect` is `withdraw`. */
+  readonly reference: { readonly task: string; readonly step: string; readonly effect: string; readonly item: string };
+  /** What was submitted. `externalId` and `result` are null where its answer was lost: then look for it by the reference. */
+  readonly submission: {
+    readonly effect: string;
+    readonly item: string;
+    readonly key: string;
+    readonly messageIds: readonly string[];
+    readonly externalId: string | null;
+    readonly result: R | null;
+  };
+  readonly input: Input;
+  readonly results: Results;
+  /** Aborts at the timeout. Pass it to the call. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** `confirmed`: it is taken back, nothing of the submission stands. `refused`: it stays as it is. */
+export type WithdrawAnswer = { readonly outcome: 'confirmed' } | { readonly outcome: 'refused'; readonly code?: string; readonly detail?: string };
+
+/** How what a step submitted is taken back, where the other side can do that. */
+export interface WithdrawSpec<Input, Results, R> {
+  /**
+   * One call to the other side. As in an effect, a thrown error with an HTTP status or a Node code says what happened: a
+   * refusal that may pass (429, 503) and what was never sent are tried again; without an answer it is open.
+   */
+  readonly run: (context: WithdrawContext<Input, Results, R>) => Promise<WithdrawAnswer>;
+  /** The longest that one call may take. Default 10 s. */
+  readonly timeout?: Duration;
+  /** The other side answers a repeated key with its first answer for this long. Leave out if it doesn't. */
+  readonly dedupe?: { readonly window: Duration };
+  /** Later than this after the call's end a probe sees that it is gone. Default 0. */
+  readonly visible_within?: Duration;
+  /** Requests of one withdrawal: 1 to 1,000. Default 10. */
+  readonly attempts?: number;
+}
+
 export interface ReadBackContext<Input, Results, R> {
   readonly taskId: string;
   readonly step: string;
@@ -186,6 +233,8 @@ export interface StepSpec<Input, Results, R extends Json, E extends EffectSpecs,
   /** The submitting effect is answered later by receipts. `senders` may send them (default: any authenticated). */
   readonly receipt?: { readonly within: Duration; readonly senders?: readonly string[] };
   readonly probe?: (context: ProbeContext<Input, Results>) => Promise<ProbeAnswer>;
+  /** Takes back what was submitted, while its receipt is out. Needs an effect that submits. */
+  readonly withdraw?: WithdrawSpec<Input, Results, R>;
   /** How often and how fast probes and acceptance checks look. */
   readonly checks?: { readonly attempts?: number; readonly backoff?: BackoffSpec };
   readonly proof: Proof<Input, Results, R>;

@@ -9,6 +9,7 @@ import type { Database, Queryable } from './database.ts';
 import type {
   AcceptRow, ActionRow, BatchRows, CancelAnswer, CheckAnswer, CheckResultAnswer, ClaimAnswer, ConfirmAnswer, ConfirmRow, CorrectAnswer, CorrectRow, DriftRow, DueWake, Enqueued, EnqueueRow, Fenced, IntentAnswer, IntentRow,
   OutcomeAnswer, OutcomeRow, ProbeRow, ReceiptAnswer, ReceiptRow, Refused, RematchAnswer, RematchRow, RenewAnswer, ReplayAnswer, ReplayRow, SettleAnswer, SettleRow, Stored, TypeRow, UnparkAnswer,
+  WithdrawalAnswer, WithdrawalRecorded, WithdrawalRow,
 } from './types.ts';
 
 interface CallOptions {
@@ -95,12 +96,16 @@ export class Door {
     return this.#db.call('task_cancel', [task, withoutUndefined(row)]);
   }
 
-  taskWithdraw(task: string, row: ActionRow & { readonly step: string; readonly message_id?: string }): Promise<CancelAnswer> {
+  taskWithdraw(task: string, row: ActionRow): Promise<CancelAnswer> {
     return this.#db.call('task_withdraw', [task, withoutUndefined(row)]);
   }
 
-  withdrawalOutcome(task: string, step: string, row: { message_id: string; outcome: 'confirmed' | 'refused' | 'lost'; by: string }): Promise<{ recorded: true; moved?: string | null }> {
-    return this.#db.call('withdrawal_outcome', [task, step, row]);
+  withdrawalClaim(task: string, step: string, claim: string, holder: string, options: CallOptions = {}): Promise<WithdrawalAnswer> {
+    return this.#db.call('withdrawal_claim', [task, step, claim, holder], options);
+  }
+
+  withdrawalOutcome(task: string, step: string, row: WithdrawalRow, options: CallOptions = {}): Promise<WithdrawalRecorded> {
+    return this.#db.call('withdrawal_outcome', [task, step, withoutUndefined(row)], options);
   }
 
   waitAbandon(task: string, row: ActionRow & { readonly step: string }): Promise<CancelAnswer> {

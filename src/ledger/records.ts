@@ -59,6 +59,12 @@ export interface StepRow {
   readonly checks_used: number;
   readonly next_check_at: string | null;
   readonly receipt_due_at: string | null;
+  /** What it submitted may be taken back. */
+  readonly has_withdraw: boolean;
+  /** When a withdrawal is to be sent, or was; null: none in progress. */
+  readonly withdraw_due_at: string | null;
+  /** When the answer to a withdrawal counts as lost; null: none is under way. */
+  readonly withdraw_expires_at: string | null;
   readonly proof_since: boolean;
   /** The step may be repeated under its key until then; null: not. */
   readonly resend_until: string | null;
@@ -98,6 +104,8 @@ export interface TouchRow {
   readonly attempt: number;
   readonly epoch: number;
   readonly intent_at: string;
+  /** false: a withdrawal that no worker has taken yet. */
+  readonly sent: boolean;
   /** null: open, no answer yet. */
   readonly outcome: 'confirmed' | 'refused' | 'not_sent' | 'absent' | 'failed' | 'withdrawn' | 'voided' | null;
   readonly outcome_at: string | null;

@@ -238,10 +238,45 @@ export interface CancelAnswer {
   readonly verdict: CancelVerdict;
   readonly steps: readonly CancelStepAnswer[];
   readonly repeated?: true;
-  /** A withdrawal's request. */
-  readonly message_id?: string;
-  readonly key?: string;
 }
+
+export interface WithdrawalClaimed {
+  readonly claimed: true;
+  readonly message_id: string;
+  readonly key: string;
+  readonly thread_id: string;
+  readonly generation: number;
+  readonly timeout_ms: number;
+  /** From before the claim was asked; past it the call is not made. */
+  readonly send_within_ms: number;
+  readonly type: string;
+  readonly version: number;
+  readonly input: Stored;
+  readonly raw: boolean;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly result: Stored;
+  readonly results: Readonly<Record<string, Stored>>;
+  readonly submission: { readonly effect: string; readonly item: string; readonly key: string; readonly external_id: string | null; readonly message_ids: readonly string[] };
+}
+
+export type WithdrawalAnswer =
+  | WithdrawalClaimed
+  | { readonly refused: 'held'; readonly held_ms: number; readonly view: View }
+  | { readonly refused: 'not_yet'; readonly not_yet_ms: number; readonly view: View }
+  | { readonly refused: 'no_withdrawal_due'; readonly view: View };
+
+export interface WithdrawalRow {
+  readonly message_id: string;
+  readonly holder: string;
+  readonly outcome: 'confirmed' | 'refused' | 'not_sent' | 'lost';
+  /** What refused it may not do so the next time. */
+  readonly again?: boolean;
+  readonly retry_after_ms?: number;
+  readonly error?: FailureRow;
+}
+
+export interface WithdrawalRecorded { readonly recorded: true; readonly repeated?: true; readonly late?: true; readonly moved?: string; readonly view: View }
 
 export interface CheckSubject {
   readonly id: string;

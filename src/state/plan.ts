@@ -27,6 +27,18 @@ export type PlanProof =
   /** A stored verdict of our own inbox. */
   | { readonly kind: 'verdict' };
 
+/** How what a step submitted is taken back. */
+export interface PlanWithdraw {
+  /** The longest that one call may take. */
+  readonly timeout_ms: number;
+  /** null: the other side does not dedupe. */
+  readonly dedupe_window_ms: number | null;
+  /** Later than this after the call's end, a look sees that it is gone. */
+  readonly visible_within_ms: number;
+  /** Requests of one withdrawal. */
+  readonly attempts: number;
+}
+
 export interface PlanStep {
   readonly name: string;
   readonly kind: 'run' | 'review';
@@ -42,6 +54,8 @@ export interface PlanStep {
   readonly probe: boolean;
   readonly checks: { readonly attempts: number } & PlanSchedule;
   readonly proof: PlanProof;
+  /** Absent: what it submitted can't be taken back. */
+  readonly withdraw?: PlanWithdraw;
 }
 
 export interface Plan {
@@ -49,6 +63,9 @@ export interface Plan {
   readonly version: number;
   readonly steps: readonly PlanStep[];
 }
+
+/** The name under which a withdrawal stands among a step's effects. */
+export const WITHDRAW_EFFECT = 'withdraw';
 
 /** The effect by which a review opens its request in our own inbox. */
 export const REVIEW_EFFECT = 'request';

@@ -68,7 +68,7 @@ export const REASONS = {
   cancel_recorded: reason('the cancel was recorded on a dead step', '取消已记录在停滞的步骤上', { verdict: 'needs_person' }),
   withdrawal_asked: reason('taking it back was asked', '已要求撤回'),
   withdrawal_confirmed: reason('the other side took it back', '对方已撤回', user('withdrawn')),
-  withdrawal_refused: reason('the other side refused to take it back', '对方拒绝撤回'),
+  withdrawal_refused: reason('it was not taken back: the other side refused, or could not be asked', '未能撤回：对方拒绝，或无法送达'),
   withdrawal_answer_lost: reason('the answer to the withdrawal was lost', '撤回的应答丢失'),
   wait_abandoned: reason('a person stopped the waiting; it may still happen', '有人停止等待；它仍可能发生', { ended_by: 'user', verdict: 'needs_person' }),
   // Resolving the unconfirmed

@@ -12,6 +12,7 @@ export type Next =
       readonly quick?: true;
     }
   | { readonly do: 'check'; readonly in_ms: number; readonly check_no: number }
+  | { readonly do: 'withdraw'; readonly in_ms: number; readonly withdraw_no: number; readonly timeout_ms: number }
   /** Nothing but time: a lease, a receipt or a reminder runs out then. */
   | { readonly do: 'watch'; readonly in_ms: number };
 

@@ -21,11 +21,14 @@ type NextAttempt = Extract<StepView['next'], { do: 'attempt' }>;
 const beyondLease = ({ timeout_ms, lease_ms }: NextAttempt): number => timeout_ms + lease_ms * 2 + BACKSTOP_MS;
 
 /**
- * How an attempt or a check is run: the ledger's lease decides, Temporal's timeouts stand behind it. `anywhere`:
+ * How an attempt, a check or a withdrawal is run: the ledger's lease decides, Temporal's timeouts stand behind it. `anywhere`:
  * not handed to the worker that runs this workflow, as the server would, but to any that asks.
  */
-export function activityOptions(step: StepView, what: 'attempt' | 'check', anywhere: boolean): ActivityOptions {
+export function activityOptions(step: StepView, what: NonNullable<StepView['next']>['do'], anywhere: boolean): ActivityOptions {
   const { next } = step;
+  if (next?.do === 'withdraw') {
+    return { ...ledgerActivityOptions(`${step.name}: take back what was submitted`), allowEagerDispatch: !anywhere, startToCloseTimeout: next.timeout_ms + BACKSTOP_MS };
+  }
   if (what === 'check' || next?.do !== 'attempt') {
     const summary = `${step.name}: look at ${step.state === 'completed' ? 'the proof' : 'the outside'}`;
     return { ...ledgerActivityOptions(summary), allowEagerDispatch: !anywhere, startToCloseTimeout: CHECK_TIMEOUT_MS };

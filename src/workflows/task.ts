@@ -32,6 +32,11 @@ const { requestClose } = proxyActivities<TaskActivities>(ledgerActivityOptions('
 /** While an attempt runs, its answer is worth waiting for; so many times the usual limits are still below Temporal's own. */
 const FULL_WHILE_RUNNING = 4;
 
+function keyOf({ name, epoch }: StepView, next: NonNullable<StepView['next']>): string {
+  if (next.do === 'check') return `${name}/check/${String(next.check_no)}`;
+  return next.do === 'withdraw' ? `${name}/withdraw/${String(next.withdraw_no)}` : `${name}/attempt/${String(epoch)}`;
+}
+
 setWorkflowOptions({ failureExceptionTypes: [Error] }, task);
 export async function task(input: TaskInput): Promise<TaskOutcome> {
   let view: View | null = input.view ?? null;
@@ -44,7 +49,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
   /** The worker that runs this workflow does not offer its task: it must not be handed the activities for ever. */
   let anywhere = false;
   const asked: { id: string; by: string; why: string; step?: string }[] = [];
-  /** Activities of this run by what they do: `step/attempt/epoch` or `step/check/number`. */
+  /** Activities of this run by what they do: `step/attempt/epoch`, `step/check/number` or `step/withdraw/number`. */
   const running = new Set<string>();
   /** The next time at which something may be due, ms since the epoch of this workflow's clock. */
   const notBefore = new Map<string, number>();
@@ -86,14 +91,14 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     shown = next.status;
   };
 
-  const start = (step: StepView, what: 'attempt' | 'check', key: string, current: View): void => {
+  const start = (step: StepView, what: 'attempt' | 'check' | 'withdraw', key: string, current: View): void => {
     running.add(key);
     const { next } = step;
     const options = activityOptions(step, what, anywhere);
     const quick = what === 'attempt' && next?.do === 'attempt' && next.quick === true && !anywhere;
     const activities = quick ? proxyLocalActivities<TaskActivities>(quickOptions(next, options.summary ?? step.name)) : proxyActivities<TaskActivities>(options);
     const work = { task: id, type: current.type, version: current.version, step: step.name };
-    void (what === 'attempt' ? activities.attempt(work) : activities.check(work)).then(
+    void activities[what](work).then(
       (answer) => {
         running.delete(key);
         unoffered = answer.outcome === 'no_handler' ? unoffered + 1 : 0;
@@ -121,7 +126,7 @@ export async function task(input: TaskInput): Promise<TaskOutcome> {
     for (const step of current.steps) {
       const { next } = step;
       if (next === undefined) continue;
-      const key = next.do === 'check' ? `${step.name}/check/${String(next.check_no)}` : `${step.name}/attempt/${String(step.epoch)}`;
+      const key = keyOf(step, next);
       // A lease that this run's own attempt holds needs no watching: the attempt answers, or the sweeper does.
       if (next.do === 'watch' && [...running].some((other) => other.startsWith(`${step.name}/attempt/`))) continue;
       if (running.has(key)) continue;

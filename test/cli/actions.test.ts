@@ -5,6 +5,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { CancelAnswer, Enqueued, ReceiptAnswer, ReplayAnswer } from '../../src/index.ts';
 import { planOf } from '../support/factories.ts';
+import { waiting } from '../ledger/scenarios/scenario.ts';
 import { openLedger, type Ledger } from '../support/ledger.ts';
 import { register, Tale } from '../support/tale.ts';
 import { cli, documentOf, TASKS, TEMPORAL_AWAY, type Failure, type RunOptions } from './cli.ts';
@@ -104,6 +105,34 @@ describe('enqueue', () => {
     expect(first).toMatchObject({ code: 'WAIT_TIMEOUT', exit: 6 });
     const again = await ask<Enqueued>([...enqueue, '--input', '{"name": "Ada"}']);
     expect(again).toMatchObject({ created: false, id: first.facts?.['task'] });
+  });
+});
+
+describe('withdraw', () => {
+  test('answers pending at once, the same under the same id, and says how it is with it', async () => {
+    const tale = await Tale.of(ledger);
+    await waiting(tale, 'received');
+    const withdraw = ['withdraw', tale.task, 'publish', '--why', 'wrong picture', '--id', 'ticket-2'];
+    const first = await ask<CancelAnswer>([...withdraw, '--by', 'eve']);
+    expect(first).toMatchObject({ id: 'ticket-2', verb: 'withdraw', verdict: 'pending', steps: [{ step: 'publish', found: 'received' }] });
+    await tale.withdrawalIs('refused', { error: { category: 'rejected', stage: 'send', name: 'Refused', message: 'it has been read', code: 'already_final' } });
+    const [again, said, chinese, conflict] = await Promise.all([ask<CancelAnswer>(withdraw), say(withdraw), say([...withdraw, '--lang', 'zh-CN']), refusal(['withdraw', tale.task, '--why', 'x', '--id', 'ticket-2'])]);
+    expect(again).toMatchObject({ verdict: 'too_late', repeated: true });
+    expect(said.stdout).toMatch(/^too_late\n[\s\S]*the other side refused to take it back/i);
+    expect(chinese.stdout).toMatch(/对方拒绝撤回/);
+    expect(conflict).toMatchObject({ code: 'ID_CONFLICT', exit: 4 });
+  });
+
+  test('refuses what can not be taken back, and names what is possible instead', async () => {
+    const [unable, queued] = await Promise.all([Tale.of(ledger, { withdraw: 'no' }), Tale.of(ledger)]);
+    await waiting(unable, 'submitted');
+    const [undeclared, early, reason, step] = await Promise.all([
+      refusal(['withdraw', unable.task, 'publish', '--why', 'x']), refusal(['withdraw', queued.task, '--why', 'x']), refusal(['withdraw', queued.task]), refusal(['withdraw', queued.task, 'nosuch', '--why', 'x']),
+    ]);
+    expect(undeclared).toMatchObject({ code: 'WITHDRAW_UNDECLARED', exit: 4, message: 'Step publish declares no way to take back what it submitted. Possible: cancel, or abandon the wait.' });
+    expect(early).toMatchObject({ code: 'TRANSITION_REFUSED', exit: 4, message: 'The task is queued: nothing that it submitted waits to be taken back. Possible: cancel.' });
+    expect(reason).toMatchObject({ code: 'REASON_REQUIRED', exit: 2 });
+    expect(step).toMatchObject({ code: 'STEP_UNKNOWN', exit: 3 });
   });
 });
 

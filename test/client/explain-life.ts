@@ -122,7 +122,7 @@ export class Life {
     const message = `0195d2a0-1111-7000-8000-${String(this.#messages).padStart(12, '0')}`;
     const submits = effect === 'post' || effect === 'request';
     this.touches.push({
-      step: name, effect, item, generation: 1, kind: effect === 'withdraw' ? 'withdrawal' : 'effect', key: `${TASK}/${name}/${effect}/${item}/1`, thread_id: `${TASK}/${name}`, message_id: message, submits, live: true,
+      step: name, effect, item, generation: 1, kind: effect === 'withdraw' ? 'withdrawal' : 'effect', sent: true, key: `${TASK}/${name}/${effect}/${item}/1`, thread_id: `${TASK}/${name}`, message_id: message, submits, live: true,
       attempt: row.attempt, epoch: row.epoch, intent_at: iso(this.now), outcome: null, outcome_at: null, late: false, external_id: null, done: false, dedupe_window_ms: 3_600_000, ...more,
     });
     row.open_count += 1;
@@ -209,7 +209,7 @@ export class Life {
 export const TIMEOUT: StepRow['error'] = { category: 'timeout', stage: 'receive', name: 'TimeoutError', message: 'no answer within 10 s' };
 
 const BLANK: Omit<StepRow, 'name' | 'ordinal' | 'needs' | 'state' | 'seq' | 'since' | 'next_run_at'> = {
-  kind: 'run', reason: 'new_task', reentrant: true, attempts_max: 3, has_receipt: false, inbox: false, has_probe: false, checks_max: 3, attempt: 0, charged: 0, resume: false, epoch: 0,
+  kind: 'run', reason: 'new_task', reentrant: true, attempts_max: 3, has_receipt: false, inbox: false, has_probe: false, has_withdraw: false, withdraw_due_at: null, withdraw_expires_at: null, checks_max: 3, attempt: 0, charged: 0, resume: false, epoch: 0,
   holder: null, lease_expires_at: null, open_count: 0, cancel_id: null, check_no: 0, checks_used: 0, next_check_at: null, receipt_due_at: null, proof_since: false, resend_until: null, result: null, error: null,
 };
 

@@ -78,6 +78,20 @@ export const LIVES: Readonly<Record<string, () => Life>> = {
   'cancel-too-late': () =>
     submitted().cancel('publish', 'too_late', 'receipt_completed').enter('publish', 'submitted', 'cancel_after_submit', { event: 'cancel', actor: 'user:mei', row: { cancel_id: 'cancel-1' } }).pass(2)
       .receipt('publish', 'completed', 'matched').enter('publish', 'completed', 'receipt_completed', { event: 'receipt_completed', actor: 'platform:notes.example' }).pass(1).accepted('publish'),
+  'withdrawal-asked': () =>
+    submitted().cancel('publish', 'pending', null, { verb: 'withdraw' }).enter('publish', 'submitted', 'withdrawal_asked', { event: 'withdraw', actor: 'user:mei', row: { cancel_id: 'cancel-1', has_withdraw: true, withdraw_due_at: '2026-03-14T03:00:08.000Z' } }).pass(1),
+  'withdrawal-sent': () => {
+    const life = submitted().cancel('publish', 'pending', null, { verb: 'withdraw' }).enter('publish', 'submitted', 'withdrawal_asked', { event: 'withdraw', actor: 'user:mei', row: { cancel_id: 'cancel-1', has_withdraw: true, withdraw_due_at: '2026-03-14T03:00:08.000Z' } });
+    life.pass(1).send('publish', 'withdraw');
+    Object.assign(life.row('publish'), { withdraw_expires_at: life.at(17) });
+    return life.pass(2);
+  },
+  'withdrawal-refused': () => {
+    const life = submitted().cancel('publish', 'pending', null, { verb: 'withdraw' }).enter('publish', 'submitted', 'withdrawal_asked', { event: 'withdraw', actor: 'user:mei', row: { cancel_id: 'cancel-1', has_withdraw: true } });
+    const message = life.pass(1).send('publish', 'withdraw');
+    life.pass(2).answer(message, 'refused', { live: false });
+    return life.answered('publish', 'too_late', 'withdrawal_refused').enter('publish', 'submitted', 'withdrawal_refused', { event: 'withdrawal_refused', facts: { answer: 'refused', category: 'rejected', code: 'already_final', message: 'it has been read' } });
+  },
   withdrawn: () => {
     const life = submitted().cancel('publish', 'withdrawn', 'withdrawal_confirmed', { verb: 'withdraw' });
     const message = life.send('publish', 'withdraw');

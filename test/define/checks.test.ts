@@ -203,6 +203,30 @@ describe('effects can be resolved after a lost answer, or are never repeated', (
     expect(refused(() => withStep({ effects: { a: key }, receipt: { within: '1m' } })).path).toBe('/steps/write/receipt');
   });
 
+  test('a withdrawal needs something that was submitted, and times that can be kept', () => {
+    const run = () => Promise.resolve({ outcome: 'confirmed' });
+    const say = { effects: { say: { submits: true } }, receipt: { within: '1m' } };
+    expect(planOf({ ...say, withdraw: { run } }).withdraw).toEqual({ timeout_ms: 10_000, dedupe_window_ms: null, visible_within_ms: 0, attempts: 10 });
+    expect(planOf({ ...say, withdraw: { run, timeout: '3s', dedupe: { window: '1h' }, visible_within: '2s', attempts: 2 } }).withdraw)
+      .toEqual({ timeout_ms: 3_000, dedupe_window_ms: 3_600_000, visible_within_ms: 2_000, attempts: 2 });
+    expect(planOf(say)).not.toHaveProperty('withdraw');
+    const wrong: readonly (readonly [Readonly<Record<string, unknown>>, string, RegExp])[] = [
+      [{ withdraw: { run } }, '/steps/write/withdraw', /no effect submits anything that could be taken back/],
+      [{ ...say, withdraw: {} }, '/steps/write/withdraw/run', /must be a function/],
+      [{ ...say, withdraw: { run, timeout: '11m' } }, '/steps/write/withdraw/timeout', /timeout/],
+      [{ ...say, withdraw: { run, timeout: 0 } }, '/steps/write/withdraw/timeout', /timeout/],
+      [{ ...say, withdraw: { run, dedupe: { window: '5s' } } }, '/steps/write/withdraw/dedupe/window', /would be over before a repeat/],
+      [{ ...say, withdraw: { run, attempts: 0 } }, '/steps/write/withdraw/attempts', /attempts is 0/],
+      [{ ...say, withdraw: { run, keys: true } }, '/steps/write/withdraw', /keys/],
+      [{ effects: { say: { submits: true }, withdraw: { dedupe: { window: '1h' } } }, receipt: { within: '1m' }, withdraw: { run } }, '/steps/write/withdraw', /rename it/],
+    ];
+    for (const [spec, path, message] of wrong) {
+      const refusal = refused(() => withStep(spec));
+      expect(refusal.message).toMatch(message);
+      expect(refusal.path?.startsWith(path)).toBe(true);
+    }
+  });
+
   test('a dedupe window outlives permission, call and margin', () => {
     const min = LIMITS.send_permission_ms + 3_000 + LIMITS.lease_margin_ms;
     const effects = (window: number) => ({ effects: { say: { timeout: '3s', dedupe: { window } } } });

@@ -3,7 +3,7 @@ import { uuid } from '../support/factories.ts';
 import { openLedger, type Ledger } from '../support/ledger.ts';
 import { snapshot } from '../support/snapshot.ts';
 import { Tale } from '../support/tale.ts';
-import { pictureOpenAfterUnsent, waiting } from './scenarios/scenario.ts';
+import { waiting } from './scenarios/scenario.ts';
 
 let ledger: Ledger;
 beforeAll(async () => {
@@ -131,44 +131,6 @@ describe('cancel', () => {
     const tale = await (await (await Tale.of(ledger)).claim()).fail(false);
     await tale.cancel();
     await expect(tale.replay()).rejects.toMatchObject({ code: 'REPLAY_CANCEL_SET' });
-  });
-});
-
-describe('withdraw', () => {
-  test('is an effect of its own: intent, key and outcome', async () => {
-    const tale = await Tale.of(ledger);
-    await waiting(tale, 'submitted');
-    const answer = await ledger.door.taskWithdraw(tale.task, { id: 'w1', by: 'user:eve', why: 'a mistake', step: tale.step });
-    expect(answer).toMatchObject({ verdict: 'pending', key: `${tale.task}/publish/withdraw//1`, steps: [{ found: 'submitted' }] });
-    await ledger.door.withdrawalOutcome(tale.task, tale.step, { message_id: answer.message_id ?? '', outcome: 'confirmed', by: 'worker:x' });
-    expect(await tale.row()).toMatchObject({ state: 'cancelled', reason: 'withdrawal_confirmed', open_count: 0 });
-    const again = await ledger.door.taskWithdraw(tale.task, { id: 'w1', by: 'user:eve', why: 'a mistake', step: tale.step });
-    expect(again).toMatchObject({ verdict: 'withdrawn', repeated: true });
-    expect((await tale.timeline()).filter(({ facts }) => facts['effect'] === 'withdraw').map(({ kind }) => kind)).toEqual(['intent', 'outcome']);
-  });
-
-  test('a refused one leaves the wait as it was, with the cancel set', async () => {
-    const tale = await Tale.of(ledger);
-    await waiting(tale, 'received');
-    await (await tale.withdraws()).withdrawalIs('refused');
-    expect(await tale.row()).toMatchObject({ state: 'received', reason: 'withdrawal_refused', open_count: 0 });
-    await tale.receives('failed', { retryable: true });
-    expect(await tale.state()).toBe('cancelled');
-  });
-
-  test('is refused when something else is open, when nothing was submitted, and in our own inbox', async () => {
-    const open = await Tale.of(ledger, { effects: 'picture+post' });
-    await pictureOpenAfterUnsent(open);
-    await expect(open.withdraws()).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
-    const review = await (await (await Tale.of(ledger, { review: true })).claim()).asks();
-    await expect(review.withdraws()).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
-  });
-
-  test('twice at once there is one', async () => {
-    const tale = await Tale.of(ledger);
-    await waiting(tale, 'submitted');
-    await tale.withdraws();
-    await expect(tale.withdraws()).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
   });
 });
 

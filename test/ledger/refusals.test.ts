@@ -100,7 +100,7 @@ const DOORS: Readonly<Record<string, Doorway>> = {
   'abandon wait': { events: ['abandon_wait'], knock: (tale) => tale.abandons(), refusal: coded('TRANSITION_REFUSED') },
   'the outcome of a withdrawal': {
     events: ['withdrawal_confirmed', 'withdrawal_refused', 'withdrawal_lost'],
-    knock: (tale) => ledger.door.withdrawalOutcome(tale.task, tale.step, { message_id: uuid(), outcome: 'confirmed', by: 'x' }),
+    knock: (tale) => ledger.door.withdrawalOutcome(tale.task, tale.step, { message_id: uuid(), outcome: 'confirmed', holder: 'x' }),
     refusal: coded('EFFECT_UNKNOWN'),
   },
   'a confirmation': {

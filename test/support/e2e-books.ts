@@ -50,6 +50,11 @@ export function disagreements(record: TaskRecord, log: readonly AccessEntry[]): 
     if (there === undefined) wrong.push(`${key} is confirmed, and the platform did nothing`);
     else if (there.externalId !== confirmed.external_id) wrong.push(`${key} is ${String(confirmed.external_id)} in the ledger, ${String(there.externalId)} on the platform`);
   }
+  // What was taken back on the platform is withdrawn in the ledger, and the other way round.
+  for (const [key, requests] of groupBy(outside.filter(({ kind }) => kind === 'withdrawal'), (touch) => touch.key)) {
+    const taken = requests.some(({ outcome }) => outcome === 'withdrawn' || outcome === 'confirmed');
+    if (taken !== acted.has(key) && record.task.at_rest) wrong.push(`${key} ${acted.has(key) ? 'acted' : 'did nothing'} on the platform, and the ledger says ${String(requests.at(-1)?.outcome)}`);
+  }
   const ended = record.task.status === 'succeeded';
   for (const key of acted.keys()) {
     if (ended && !outside.some((touch) => touch.key === key && touch.outcome === 'confirmed')) wrong.push(`${key} acted, and the ledger of the succeeded task does not know`);

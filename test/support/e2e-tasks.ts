@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { PlatformClient } from '../../examples/note-publishing/platform/client.ts';
-import { identityOf, probe } from '../../examples/note-publishing/publish.ts';
+import { identityOf, probe, withdraw } from '../../examples/note-publishing/publish.ts';
 // Not from the index: a process that only works needs no Temporal.
 import { defineTask } from '../../src/define/define-task.ts';
 import { TaskError } from '../../src/define/failures.ts';
@@ -89,6 +89,7 @@ export function createE2eTasks(outside: Outside = {}) {
         flow.step('post', {
           ...retries, result: posted, effects: { picture: dedupes, body: { ...dedupes, submits: true } }, ...(receipt ? { receipt: { within: '60s' } } : {}),
           probe: (context: ProbeContext<unknown, unknown>) => probe(platform, context as Parameters<typeof probe>[1]), checks: looks, proof: { readBack: readBackFrom(platform) },
+          withdraw: { ...dedupes, run: (context) => withdraw(platform, context) },
           run: async (context) => {
             await stand(context, 'start');
             mayFail(context);

@@ -41,6 +41,9 @@ export interface Shape {
   readonly proof?: PlanStep['proof'];
   readonly senders?: readonly string[];
   readonly leaseMs?: number;
+  /** What it submits may be taken back; `keyed`: the other side dedupes the withdrawal, too. Default: yes, without keys. */
+  readonly withdraw?: 'no' | 'keyed';
+  readonly withdrawAttempts?: number;
 }
 
 /** A step of a plan: effects post, keyed, with a probe and a receipt, unless the shape says otherwise. */
@@ -67,6 +70,9 @@ export function planStep(shape: Shape = {}): PlanStep {
     probe: shape.probe ?? !review,
     checks: { attempts: shape.checks ?? 3, schedule_ms: [1_000], jitter: 0 },
     proof: shape.proof ?? (review ? { kind: 'verdict' } : { kind: 'read_back' }),
+    ...(review || shape.withdraw === 'no' || !effects.endsWith('post') ? {} : {
+      withdraw: { timeout_ms: CALL_MS, dedupe_window_ms: shape.withdraw === 'keyed' ? WINDOW_MS : null, visible_within_ms: VISIBLE_MS, attempts: shape.withdrawAttempts ?? 3 },
+    }),
   };
 }
 

@@ -1,5 +1,5 @@
 /** A task's life told through the door: each method is one call that a client, worker, platform or person makes. */
-import type { ActionRow, CancelAnswer, CheckResultAnswer, ClaimAnswer, EnqueueRow, IntentAnswer, OutcomeAnswer, OutcomeRow, ReceiptAnswer, ReceiptRow, ReplayAnswer, ReplayRow, SettleAnswer, SettleHow, SettleRow, Stored } from '../../src/ledger/index.ts';
+import type { ActionRow, CancelAnswer, CheckResultAnswer, ClaimAnswer, EnqueueRow, IntentAnswer, OutcomeAnswer, OutcomeRow, ReceiptAnswer, ReceiptRow, ReplayAnswer, ReplayRow, SettleAnswer, SettleHow, SettleRow, Stored, WithdrawalAnswer, WithdrawalRecorded, WithdrawalRow } from '../../src/ledger/index.ts';
 import type { Plan, RestState, View } from '../../src/state/index.ts';
 import { digestOf, planOf, uuid, type Shape } from './factories.ts';
 import type { Ledger, Row } from './ledger.ts';
@@ -110,7 +110,7 @@ export class Tale {
     return this.ledger.shiftClock(ms);
   }
   /** Lets time pass until a column of the step is reached, if it is ahead. */
-  async until(column: 'next_run_at' | 'lease_expires_at' | 'next_check_at' | 'check_expires_at' | 'receipt_due_at'): Promise<void> {
+  async until(column: 'next_run_at' | 'lease_expires_at' | 'next_check_at' | 'check_expires_at' | 'receipt_due_at' | 'withdraw_due_at' | 'withdraw_expires_at'): Promise<void> {
     const [row] = await this.ledger.query<{ ms: string | null }>(`select ceil(extract(epoch from ${column} - throughline.now()) * 1000) as ms from throughline.step where task_id = $1 and name = $2`, [this.task, this.step]);
     const ms = Number(row?.ms ?? 0);
     if (ms >= 0) await this.pass(ms + 1);
@@ -245,14 +245,34 @@ export class Tale {
     await this.cancel();
     return this;
   }
+  withdraw(more: Partial<ActionRow> = {}): Promise<CancelAnswer> {
+    return this.ledger.door.taskWithdraw(this.task, { id: uuid(), by: 'user:eve', why: 'a mistake', step: this.step, ...more });
+  }
   async withdraws(): Promise<this> {
-    const answer = await this.ledger.door.taskWithdraw(this.task, { id: uuid(), by: 'user:eve', why: 'a mistake', step: this.step });
-    this.withdrawal = answer.message_id ?? '';
+    await this.withdraw();
     return this;
   }
+  /** The last withdrawal's request that was sent. */
   withdrawal = '';
-  async withdrawalIs(outcome: 'confirmed' | 'refused' | 'lost'): Promise<this> {
-    await this.ledger.door.withdrawalOutcome(this.task, this.step, { message_id: this.withdrawal, outcome, by: 'worker:test' });
+  async tryTakeBack(holder = HOLDER): Promise<WithdrawalAnswer> {
+    await this.until('withdraw_due_at');
+    const answer = await this.ledger.door.withdrawalClaim(this.task, this.step, uuid(), holder);
+    if ('claimed' in answer) this.withdrawal = answer.message_id;
+    return answer;
+  }
+  /** A worker takes the withdrawal, and has permission to send it. */
+  async takesBack(): Promise<this> {
+    const answer = await this.tryTakeBack();
+    if (!('claimed' in answer)) throw new Error(`withdrawal refused: ${JSON.stringify(answer)}`);
+    return this;
+  }
+  answers(outcome: WithdrawalRow['outcome'], more: Partial<WithdrawalRow> = {}): Promise<WithdrawalRecorded> {
+    return this.ledger.door.withdrawalOutcome(this.task, this.step, { message_id: this.withdrawal, holder: HOLDER, outcome, ...more });
+  }
+  /** The withdrawal is sent, and has this outcome. */
+  async withdrawalIs(outcome: WithdrawalRow['outcome'], more: Partial<WithdrawalRow> = {}): Promise<this> {
+    await this.takesBack();
+    await this.answers(outcome, more);
     return this;
   }
   async abandons(): Promise<this> {

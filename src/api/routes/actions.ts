@@ -39,6 +39,11 @@ export function actionRoutes(app: FastifyInstance, { client }: ApiDeps): void {
     act: (task, body) => client.cancel(task, body as never),
   });
   action({
+    name: 'withdraw', id: 'withdraw', permission: 'withdraw', summary: 'Take back what was submitted; without a step, what each step that can has submitted', body: s.ActionBody, answer: s.CancelAnswer,
+    codes: ['WITHDRAW_UNDECLARED'],
+    act: (task, body) => client.withdraw(task, body as never),
+  });
+  action({
     name: 'decide', id: 'decide', permission: 'decide', summary: 'Open a review, approve or reject it', body: s.DecideBody, answer: s.ReceiptAnswer, codes: ['REVIEW_NOT_OPEN'],
     act: (task, body) => client.decide(task, body as never),
   });

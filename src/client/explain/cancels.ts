@@ -5,7 +5,7 @@ import type { CancelRecord, TouchRow } from '../../ledger/index.ts';
 import { needsPerson, STATE_TONES } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
 import { clauseOf, isDecided, worded } from './steps.ts';
-import { becameOf, outcomeOf } from './touches.ts';
+import { becameOf, notTakenBack, outcomeOf } from './touches.ts';
 import type { CancelExplanation, CancelOfStep, InFlight, LeftOutside } from './types.ts';
 import { waitOf } from './waits.ts';
 import { effectName, joined, moment, name } from './words.ts';
@@ -42,7 +42,7 @@ function inFlightOf(step: CancelStep, s: StepReading | undefined, r: Reading): I
 }
 
 /** When an open verdict is looked at next: as the ledger answers it. */
-const nextCheck = ({ row }: StepReading): string | null => row.lease_expires_at ?? row.next_check_at ?? row.receipt_due_at;
+const nextCheck = ({ row }: StepReading): string | null => row.lease_expires_at ?? row.withdraw_expires_at ?? row.withdraw_due_at ?? row.next_check_at ?? row.receipt_due_at;
 
 function verdictClause(cancel: CancelRecord, step: CancelStep, s: StepReading | undefined, r: Reading): string {
   const { p } = r;
@@ -56,7 +56,7 @@ function verdictClause(cancel: CancelRecord, step: CancelStep, s: StepReading | 
       if (cancel.verb === 'abandon_wait') return p.cancel.waiting_stopped;
       return s !== undefined && isDecided(s) ? joined(p, [p.cancel.decided, now]) : p.cancel.needs_person(now);
     case 'too_late':
-      return p.verdicts.too_late;
+      return step.reason === 'withdrawal_refused' ? notTakenBack(r, lastWithdrawal(s)) : p.verdicts.too_late;
     case 'withdrawn':
     case 'prevented':
     case 'stopped_at_boundary':
@@ -90,6 +90,15 @@ const isDecidedStep = (r: Reading, step: string): boolean => {
   return s !== undefined && isDecided(s);
 };
 
+const lastWithdrawal = (s: StepReading | undefined): TouchRow | undefined => s?.touches.findLast(({ kind }) => kind === 'withdrawal');
+
+function meaningOf(r: Reading, verdict: CancelVerdict, deciding: readonly CancelOfStep[]): string {
+  if (deciding.every(({ step }) => isDecidedStep(r, step))) return r.p.cancel.decided;
+  const [first] = deciding;
+  if (first !== undefined && deciding.every(({ reason }) => reason === 'withdrawal_refused')) return notTakenBack(r, lastWithdrawal(r.step(first.step)));
+  return r.p.verdicts[verdict];
+}
+
 export function cancelsOf(r: Reading): CancelExplanation[] {
   return r.record.cancels.map((cancel) => {
     const steps = r.steps.flatMap(({ row }) => cancel.steps.filter(({ step }) => step === row.name)).map((step) => stepOfCancel(cancel, step, r));
@@ -98,7 +107,7 @@ export function cancelsOf(r: Reading): CancelExplanation[] {
     return {
       id: cancel.id, verb: cancel.verb, step: cancel.step, by: cancel.by, why: cancel.why, at: cancel.at,
       verdict, pending: verdict === 'pending',
-      verdict_meaning: deciding.every(({ step }) => isDecidedStep(r, step)) ? r.p.cancel.decided : r.p.verdicts[verdict],
+      verdict_meaning: meaningOf(r, verdict, deciding),
       sentence: joined(r.p, deciding.map(({ sentence, left_outside_sentence: left }) => joined(r.p, [sentence, left]))),
       steps,
     };

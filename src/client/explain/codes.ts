@@ -17,6 +17,7 @@ export const WAIT_CODES = [
   'receipt',
   'review',
   'review_verdict',
+  'withdrawal_due',
   'withdrawal',
   'same_key',
   'look',
@@ -87,7 +88,7 @@ export const TEMPORAL_CODES = ['not_asked', 'unreachable', 'fits', 'not_started'
 export type TemporalCode = (typeof TEMPORAL_CODES)[number];
 
 /** What became of a request to the outside. */
-export const OUTCOME_CODES = ['sending', 'resolving', 'unanswered', 'confirmed', 'refused', 'not_sent', 'absent', 'failed', 'withdrawn', 'voided', 'lost'] as const;
+export const OUTCOME_CODES = ['to_be_sent', 'sending', 'resolving', 'unanswered', 'confirmed', 'refused', 'not_sent', 'absent', 'failed', 'withdrawn', 'voided', 'lost'] as const;
 export type OutcomeCode = (typeof OUTCOME_CODES)[number];
 
 /** What stands behind a step's success. */

@@ -134,6 +134,8 @@ export interface Phrases {
     readonly needs_person: (clause: string) => string;
     readonly decided: string;
     readonly pending: (clause: string) => string;
+    readonly not_taken_back: string;
+    readonly not_asked_back: string;
     readonly deadline: (when: string) => string;
     readonly deadline_over: (when: string) => string;
     readonly follows: (id: string) => string;
@@ -169,6 +171,7 @@ export interface Phrases {
     readonly sends: (effect: string) => string;
     readonly asks_inbox: string;
     readonly asks_withdrawal: string;
+    readonly asks_withdrawal_again: string;
     readonly outcome: (effect: string, outcome: string) => string;
     readonly next_in: (duration: string) => string;
     readonly why: (why: string) => string;

@@ -8,7 +8,7 @@ import type { OwnWording, ReviewWording } from './phrases.ts';
 import { effectsOf, needsPerson, STATE_TONES } from './reading.ts';
 import type { Reading, StepReading } from './reading.ts';
 import { correctionOf } from './story-corrections.ts';
-import { openTouches } from './touches.ts';
+import { notTakenBack, openTouches } from './touches.ts';
 import type { FailureSaid, ReasonSaid, StepExplanation } from './types.ts';
 import { actionOf, DECISIONS, runAgainOf, waitOf } from './waits.ts';
 import { bounded, joined, said } from './words.ts';
@@ -77,8 +77,10 @@ const waiting: Clause = (_s, _r, { wait }) => [wait];
 const cancelWaits = (s: StepReading, r: Reading): string | false => s.facts.cancel && r.p.step.cancel_waits;
 
 const atTheOtherSide: Clause = (s, r, { wait }) => {
-  const withdrawing = s.open.some(({ kind }) => kind === 'withdrawal');
-  return [!s.row.inbox && r.p.states[s.row.state], wait, s.facts.cancel && !withdrawing && r.p.step.cancel_after_submission];
+  const withdrawing = s.row.withdraw_due_at !== null;
+  const back = s.touches.findLast(({ kind }) => kind === 'withdrawal');
+  const cancel = back === undefined ? r.p.step.cancel_after_submission : notTakenBack(r, back);
+  return [!s.row.inbox && r.p.states[s.row.state], wait, s.facts.cancel && !withdrawing && cancel];
 };
 
 const CLAUSES: Readonly<Record<StepReading['row']['state'], Clause>> = {

@@ -97,7 +97,7 @@ function outcome(facts: Facts, r: Reading): string {
 
 function intent(facts: Facts, p: Phrases, actor: string): string {
   if (facts['inbox'] === true) return p.story.asks_inbox;
-  return text(facts, 'effect') === 'withdraw' && !actor.startsWith('worker:') ? p.story.asks_withdrawal : p.story.sends(effectOf(facts));
+  return facts['withdraw_no'] !== undefined || (text(facts, 'effect') === 'withdraw' && !actor.startsWith('worker:')) ? p.story.asks_withdrawal : p.story.sends(effectOf(facts));
 }
 
 function receipt({ facts, actor, step }: TimelineRow, r: Reading): string {
@@ -140,6 +140,8 @@ function note(facts: Facts, r: Reading): string {
   const what = text(facts, 'what');
   if (what === 'driver_lost' || what === 'driver_failing') return p.story[what](text(facts, 'status'), text(facts, 'restarts'));
   if (what === 'rematched') return rematched(facts, r);
+  const wait = facts['wait_ms'];
+  if (what === 'withdrawal_again') return joined(p, [p.story.asks_withdrawal_again, typeof wait === 'number' && wait > 0 && p.story.next_in(duration(p, wait))]);
   return joined(p, [what === 'unparked' ? p.story.unparked : p.story.note(what), labelled(p.story.why, text(facts, 'why'))]);
 }
 

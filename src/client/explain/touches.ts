@@ -7,14 +7,18 @@ import type { Reading, StepReading } from './reading.ts';
 import type { Touch, TouchesOfAttempt } from './types.ts';
 import { effectName, joined, name } from './words.ts';
 
-/** No answer yet: on its way while its own attempt runs, otherwise being resolved, or for a person. */
+/** No answer yet: not sent, on its way while its own attempt runs, otherwise being resolved, or for a person. */
 export function outcomeOf(row: TouchRow, s: StepReading | undefined): OutcomeCode {
   if (row.outcome !== null) return row.outcome;
   if (s === undefined) return 'resolving';
-  const { state, attempt } = s.row;
-  if (row.kind === 'withdrawal' ? !needsPerson(state) : isHeld(state) && attempt === row.attempt) return 'sending';
+  if (!row.sent) return 'to_be_sent';
+  const { state, attempt, withdraw_expires_at: answerBy } = s.row;
+  if (row.kind === 'withdrawal' ? answerBy !== null : isHeld(state) && attempt === row.attempt) return 'sending';
   return needsPerson(state) ? 'unanswered' : 'resolving';
 }
+
+/** Why it was not taken back: the other side's word, or that it could not be asked. */
+export const notTakenBack = ({ p }: Reading, withdrawal: TouchRow | undefined): string => (withdrawal?.outcome === 'not_sent' ? p.cancel.not_asked_back : p.cancel.not_taken_back);
 
 /** "confirmed; external id 17", without the effect's name. */
 export function becameOf(row: TouchRow, s: StepReading | undefined, r: Reading): string {

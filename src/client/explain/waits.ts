@@ -21,7 +21,11 @@ const ahead = (iso: string | null, asOf: string): string | null => (reached(iso,
 
 const held = ({ row, leaseOver }: StepReading, on: WaitCode): Due<WaitCode> => due(leaseOver ? 'rescue' : on, row.lease_expires_at);
 const outside = ({ row }: StepReading, review: WaitCode): Due<WaitCode> => due(row.inbox ? review : 'receipt', row.receipt_due_at);
-const withdrawing = ({ open }: StepReading): boolean => open.some(({ kind }) => kind === 'withdrawal');
+/** It is being taken back: a withdrawal is to be sent, or its answer is out. */
+const takenBack = ({ row }: StepReading): Due<WaitCode> | null => {
+  if (row.withdraw_expires_at !== null) return due('withdrawal', row.withdraw_expires_at);
+  return row.withdraw_due_at === null ? null : due('withdrawal_due', row.withdraw_due_at);
+};
 const canLook = ({ row }: StepReading): boolean => row.has_probe && row.checks_used < row.checks_max && row.next_check_at !== null;
 const canResend = ({ row, facts }: StepReading, asOf: string): boolean => facts.resendable && !reached(row.resend_until, row.next_run_at > asOf ? row.next_run_at : asOf);
 
@@ -39,12 +43,14 @@ const WAITS: ByState<Due<WaitCode>> = {
   },
   leased: (s) => held(s, 'attempt'),
   cancel_requested: (s) => held(s, 'boundary'),
-  submitted: (s) => (withdrawing(s) ? due('withdrawal') : outside(s, 'review')),
-  received: (s) => (withdrawing(s) ? due('withdrawal') : outside(s, 'review_verdict')),
-  in_progress: (s) => (withdrawing(s) ? due('withdrawal') : outside(s, 'review_verdict')),
+  submitted: (s) => takenBack(s) ?? outside(s, 'review'),
+  received: (s) => takenBack(s) ?? outside(s, 'review_verdict'),
+  in_progress: (s) => takenBack(s) ?? outside(s, 'review_verdict'),
   unconfirmed: (s, r) => {
+    const back = takenBack(s);
+    if (back !== null) return back;
     if (canResend(s, r.asOf)) return due('same_key', s.row.next_run_at);
-    return canLook(s) ? due('look', s.row.next_check_at) : due(withdrawing(s) ? 'withdrawal' : 'evidence');
+    return canLook(s) ? due('look', s.row.next_check_at) : due('evidence');
   },
   completed: ({ row }) => due('proof_check', row.next_check_at),
   succeeded: () => due('nothing'),
@@ -55,7 +61,7 @@ const WAITS: ByState<Due<WaitCode>> = {
 /** The one of a passed moment; for all others a passed moment is "now". */
 const SPEAKS_OF_THE_PAST: ReadonlySet<WaitCode> = new Set(['overdue', 'rescue']);
 /** What only a driver and a worker bring about. */
-const NEEDS_WORKER: ReadonlySet<WaitCode> = new Set(['same_key', 'look', 'proof_check', 'rescue']);
+const NEEDS_WORKER: ReadonlySet<WaitCode> = new Set(['same_key', 'look', 'proof_check', 'rescue', 'withdrawal_due']);
 
 export function wordsOf(s: StepReading, r: Reading, at: string | null = null, past = false): StepWords {
   const { row } = s;
@@ -154,7 +160,7 @@ export function runAgainOf(s: StepReading, r: Reading): RunAgain {
 // ---- What may a reader do? ------------------------------------------------------------------------
 const ACTIONS: Readonly<Record<WaitCode, ActionCode>> = {
   nothing: 'none', upstream: 'wait', dead_upstream: 'see_upstream', unpark: 'unpark', hand_over: 'wait', worker: 'start_worker', due_time: 'wait', claim: 'wait', overdue: 'wait',
-  attempt: 'wait', rescue: 'wait', boundary: 'wait', receipt: 'wait', review: 'review', review_verdict: 'review', withdrawal: 'wait', same_key: 'wait', look: 'wait', evidence: 'confirm',
+  attempt: 'wait', rescue: 'wait', boundary: 'wait', receipt: 'wait', review: 'review', review_verdict: 'review', withdrawal_due: 'wait', withdrawal: 'wait', same_key: 'wait', look: 'wait', evidence: 'confirm',
   proof_check: 'wait', decided: 'decision', person: 'replay',
 };
 const FROM_RUN: Partial<Readonly<Record<RunCode, ActionCode>>> = { replay: 'replay', replay_wait: 'replay_wait', replay_proof: 'replay_proof', confirm_first: 'confirm' };

@@ -47,6 +47,9 @@ begin
   new.next_check_at := case when new.state = 'completed' or (new.state = 'unconfirmed' and new.has_probe and new.effects > 0) then v_now end;
   new.receipt_due_at := case when new.has_receipt and new.state in ('submitted', 'received', 'in_progress')
     then v_now + throughline._interval((throughline._plan(new.task_id, new.ordinal) -> 'receipt' ->> 'within_ms')::numeric) end;
+  if new.state not in ('submitted', 'received', 'in_progress', 'unconfirmed') then
+    new.withdraw_due_at := null; new.withdraw_claim_id := null; new.withdraw_expires_at := null;
+  end if;
   new.next_run_at := case when new.state = 'queued' then v_now else new.next_run_at end;
   return new;
 end $$;

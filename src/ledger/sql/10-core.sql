@@ -231,6 +231,8 @@ begin
   if p_event = 'cancel' and s.state = 'unconfirmed' and s.has_probe and s.check_claim_id is null then
     s.next_check_at := least(s.next_check_at, throughline._first_check_at(p_task, p_step, p_now));
   end if;
+  -- What a look finds before the withdrawal could have arrived says nothing of it.
+  if p_event = 'withdrawal_lost' and r.to_state = 'unconfirmed' and not v_entering then s.next_check_at := throughline._first_check_at(p_task, p_step, p_now); end if;
 
   update throughline.step set
     state = r.to_state, seq = v_id, reason = r.reason, since = case when v_entering then p_now else since end,
@@ -239,6 +241,9 @@ begin
     next_run_at = s.next_run_at, cancel_id = s.cancel_id, check_no = s.check_no, checks_used = s.checks_used,
     next_check_at = s.next_check_at, check_claim_id = s.check_claim_id, check_expires_at = s.check_expires_at,
     receipt_due_at = s.receipt_due_at, proof_since = s.proof_since,
+    withdraw_due_at = case when r.to_state in ('submitted', 'received', 'in_progress', 'unconfirmed') then withdraw_due_at end,
+    withdraw_claim_id = case when r.to_state in ('submitted', 'received', 'in_progress', 'unconfirmed') then withdraw_claim_id end,
+    withdraw_expires_at = case when r.to_state in ('submitted', 'received', 'in_progress', 'unconfirmed') then withdraw_expires_at end,
     -- Where the attempt ended without the handler's own result, what the submission returned is the result.
     result = case when p_x ? 'result' then p_x -> 'result' when v_entering and r.to_state = 'queued' then null
       when s.effects > 0 and r.to_state in ('submitted', 'received', 'in_progress', 'completed') then coalesce(result, (throughline._submission(p_task, p_step)).result)
@@ -246,6 +251,7 @@ begin
     error = case when p_x ? 'error' then p_x -> 'error' else error end
   where task_id = p_task and name = p_step;
 
+  if r.to_state = 'dead' and s.withdraw_due_at is not null then perform throughline._withdrawal_left(p_task, p_step, p_now); end if;
   if r.reason = 'wait_withdrawn' then perform throughline._end_submission(p_task, p_step, 'withdrawn', p_now); end if;
   if s.cancel_id is not null then perform throughline._answer_cancels(p_task, p_step, r.to_state, r.reason, p_now); end if;
   if (v_entering and r.to_state in ('queued', 'submitted', 'received', 'in_progress', 'unconfirmed') or p_event = 'withdrawal_refused') and s.effects > 0 then
@@ -281,11 +287,15 @@ declare
   v_closed integer;
   e throughline.effect;
 begin
-  update throughline.request set outcome = p_status, outcome_at = p_now where effect_id = p_effect and outcome is null;
+  -- Without a claim it is a withdrawal's that nobody has sent.
+  update throughline.request set outcome = case when claim_id is null then 'not_sent' else p_status end, outcome_at = p_now where effect_id = p_effect and outcome is null;
   get diagnostics v_closed = row_count;
   update throughline.effect set status = p_status, closed_at = p_now, absent_established = absent_established or p_status = 'absent'
   where id = p_effect returning * into e;
   update throughline.step set open_count = open_count - v_closed where task_id = e.task_id and name = e.step and v_closed > 0;
+  if e.kind = 'withdrawal' then
+    update throughline.step set withdraw_due_at = null, withdraw_claim_id = null, withdraw_expires_at = null where task_id = e.task_id and name = e.step and withdraw_due_at is not null;
+  end if;
 end $$;
 
 -- A generation ends: what is open is closed with p_status; the next intent opens the next generation.
@@ -389,6 +399,10 @@ create or replace function throughline._view(p_task uuid, p_now timestamptz) ret
             'timeout_ms', (y.plan -> 'steps' -> s.ordinal ->> 'timeout_ms')::bigint, 'lease_ms', (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint)
           when s.state in ('leased', 'cancel_requested') then jsonb_build_object('do', 'watch', 'in_ms',
             greatest(0, throughline._ms(throughline._rescue_at(s.lease_expires_at, (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint) - p_now)))
+          when s.withdraw_claim_id is not null then jsonb_build_object('do', 'watch', 'in_ms',
+            greatest(0, throughline._ms(throughline._rescue_at(s.withdraw_expires_at, (y.plan -> 'steps' -> s.ordinal ->> 'lease_ms')::bigint) - p_now)))
+          when s.withdraw_due_at is not null then jsonb_build_object('do', 'withdraw', 'in_ms', greatest(0, throughline._ms(s.withdraw_due_at - p_now)), 'withdraw_no', s.withdraw_no,
+            'timeout_ms', (y.plan -> 'steps' -> s.ordinal -> 'withdraw' ->> 'timeout_ms')::bigint)
           when s.state = 'completed' then jsonb_build_object('do', 'check', 'in_ms', greatest(0, throughline._ms(greatest(s.next_check_at, s.check_expires_at) - p_now)), 'check_no', s.check_no)
           when s.state = 'unconfirmed' and s.cancel_id is null and s.charged < s.attempts_max and s.open_count > 0
             and not exists (select from throughline.effect e where e.task_id = s.task_id and e.step = s.name and e.live and e.kind = 'withdrawal')

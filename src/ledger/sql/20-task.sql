@@ -101,9 +101,9 @@ begin
     from planned order by ordinal
     returning id, step, to_state
   )
-  insert into throughline.step (task_id, name, ordinal, kind, state, seq, reason, since, needs, reentrant, attempts_max, has_receipt, inbox, has_probe, quick, checks_max, next_run_at)
+  insert into throughline.step (task_id, name, ordinal, kind, state, seq, reason, since, needs, reentrant, attempts_max, has_receipt, inbox, has_probe, has_withdraw, quick, checks_max, next_run_at)
   select v_id, l.name, l.ordinal, l.plan ->> 'kind', n.to_state, n.id, 'new_task', v_now, l.needs, (l.plan ->> 'reentrant')::boolean, (l.plan ->> 'attempts')::integer,
-    l.plan -> 'receipt' <> 'null', coalesce((l.plan -> 'receipt' ->> 'inbox')::boolean, false), (l.plan ->> 'probe')::boolean, throughline._quick(l.plan), (l.plan -> 'checks' ->> 'attempts')::integer, v_run_at
+    l.plan -> 'receipt' <> 'null', coalesce((l.plan -> 'receipt' ->> 'inbox')::boolean, false), (l.plan ->> 'probe')::boolean, l.plan ? 'withdraw', throughline._quick(l.plan), (l.plan -> 'checks' ->> 'attempts')::integer, v_run_at
   from planned l join entry n on n.step = l.name;
   insert into throughline.timeline (task_id, kind, at, actor, from_state, to_state, reason, facts)
   values (v_id, 'parent', v_now, p ->> 'by', 'none', 'queued', 'new_task', jsonb_strip_nulls(jsonb_build_object('type', y.type, 'version', y.version, 'key', p ->> 'key',
@@ -141,16 +141,23 @@ declare
   v_event text;
 begin
   for s in
-    select st.name, st.state, st.seq, st.lease_expires_at, st.receipt_due_at, st.effects, st.ordinal, t.deadline_at,
+    select st.name, st.state, st.seq, st.lease_expires_at, st.receipt_due_at, st.withdraw_due_at, st.withdraw_expires_at, st.effects, st.ordinal, t.deadline_at,
       st.lease_expires_at < p_now as lease_over
     from throughline.step st join throughline.task t on t.id = st.task_id where st.task_id = p_task order by st.ordinal
   loop
     v_event := case
       when s.lease_over and throughline._may_rescue(p_task, s.ordinal, p_now) then 'expire'
-      when s.receipt_due_at <= p_now and s.state in ('submitted', 'received', 'in_progress') then 'overdue'
+      -- What is being taken back is not waited for: the answer to that comes first.
+      when s.receipt_due_at <= p_now and s.withdraw_due_at is null and s.state in ('submitted', 'received', 'in_progress') then 'overdue'
       when s.deadline_at <= p_now and s.state in ('waiting', 'queued') then 'deadline'
       when s.state = 'unconfirmed' then 'no_way_left'
     end;
+    if s.withdraw_expires_at <= p_now and throughline._may_rescue(p_task, s.ordinal, p_now) then
+      -- Its worker vanished, or the answer did.
+      perform throughline._withdrawal_unanswered(p_task, s.name, true, null, jsonb_build_object('answer', 'lost'), p_now, p_actor);
+      v_moves := v_moves + 1;
+      continue;
+    end if;
     if v_event = 'expire' then
       -- A renewal or an intent takes the step's lock alone: one that came first keeps the lease.
       perform from throughline.step where task_id = p_task and name = s.name and lease_expires_at < p_now for update;

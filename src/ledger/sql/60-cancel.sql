@@ -28,7 +28,7 @@ create or replace function throughline.cancel_answer(p_task uuid, p_id text, p_n
     'verdict', (select v from unnest(array['pending', 'needs_person', 'too_late', 'withdrawn', 'stopped_at_boundary', 'prevented', 'already_terminal']) with ordinality u(v, n)
       where exists (select from throughline.cancel_step x where x.task_id = c.task_id and x.cancel_id = c.id and x.verdict = u.v) order by n limit 1),
     'steps', (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object('step', x.step, 'found', x.found, 'state', s.state, 'in_flight', x.in_flight, 'verdict', x.verdict, 'reason', coalesce(x.reason, s.reason),
-        'follows', x.follows, 'next_check_in_ms', case when x.verdict = 'pending' then greatest(0, throughline._ms(coalesce(s.lease_expires_at, s.next_check_at, s.receipt_due_at) - p_now)) end,
+        'follows', x.follows, 'next_check_in_ms', case when x.verdict = 'pending' then greatest(0, throughline._ms(coalesce(s.lease_expires_at, s.withdraw_expires_at, s.withdraw_due_at, s.next_check_at, s.receipt_due_at) - p_now)) end,
         'deadline_in_ms', case when x.verdict = 'pending' then throughline._ms(x.deadline_at - p_now) end)) order by s.ordinal)
       from throughline.cancel_step x join throughline.step s on s.task_id = x.task_id and s.name = x.step where x.task_id = c.task_id and x.cancel_id = c.id))
   from throughline.cancel c join throughline.task t on t.id = c.task_id where c.task_id = p_task and c.id = p_id
@@ -73,8 +73,12 @@ begin
     elsif s.cancel_id is not null then
       -- One open cancel per step: a later one follows it and shares its verdict.
       insert into throughline.cancel_step (task_id, cancel_id, step, follows, found, in_flight, verdict, reason, verdict_at, deadline_at)
-      select p_task, p ->> 'id', s.name, s.cancel_id, s.state, throughline._in_flight(p_task, s.name), x.verdict, x.reason, x.verdict_at, x.deadline_at
-      from throughline.cancel_step x where x.task_id = p_task and x.cancel_id = s.cancel_id and x.step = s.name;
+      -- (A refused withdrawal has its verdict; a cancel still waits for what becomes of the submission.)
+      select p_task, p ->> 'id', s.name, s.cancel_id, s.state, throughline._in_flight(p_task, s.name),
+        case when w.refused then 'pending' else x.verdict end, case when not w.refused then x.reason end, case when not w.refused then x.verdict_at end,
+        case when w.refused then v_now + throughline._interval(throughline._cancel_verdict_ms()) else x.deadline_at end
+      from throughline.cancel_step x cross join lateral (select x.reason is not distinct from 'withdrawal_refused' as refused) w
+      where x.task_id = p_task and x.cancel_id = s.cancel_id and x.step = s.name;
     else
       insert into throughline.cancel_step (task_id, cancel_id, step, found, in_flight, verdict, deadline_at)
       values (p_task, p ->> 'id', s.name, s.state, throughline._in_flight(p_task, s.name), 'pending', v_now + throughline._interval(throughline._cancel_verdict_ms()));
@@ -83,76 +87,6 @@ begin
   end loop;
   perform throughline._after(p_task, v_now, p ->> 'by', true);
   return throughline.cancel_answer(p_task, p ->> 'id', v_now);
-end $$;
-
--- Take back what was submitted: {id, by, why, step}. Writes the withdrawal's intent; its outcome comes by withdrawal_outcome.
-create or replace function throughline.task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
-declare
-  t throughline.task;
-  s throughline.step;
-  e throughline.effect;
-  v_now timestamptz;
-  v_answer jsonb;
-  v_message uuid := coalesce((p ->> 'message_id')::uuid, uuidv7());
-  w throughline.effect;
-begin
-  t := throughline._lock(p_task);
-  if t.id is null then return throughline._unknown(p_task); end if;
-  select * into s from throughline.step where task_id = p_task and name = p ->> 'step' for update;
-  if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step'); end if;
-  v_now := throughline.now();
-  if not exists (select from throughline.cancel where task_id = p_task and id = p ->> 'id')
-    and (throughline._rule('withdraw', s.state, throughline._facts(s, 'withdraw', v_now, '{}'))).label is null then
-    return jsonb_build_object('error', 'TRANSITION_REFUSED', 'event', 'withdraw', 'state', s.state);
-  end if;
-  v_answer := throughline._cancel_open(p_task, p, 'withdraw', v_now);
-  if v_answer is not null then return v_answer; end if;
-  insert into throughline.cancel_step (task_id, cancel_id, step, found, in_flight, verdict, deadline_at)
-  values (p_task, p ->> 'id', s.name, s.state, throughline._in_flight(p_task, s.name), 'pending', v_now + throughline._interval(throughline._cancel_verdict_ms()));
-  perform throughline._move(p_task, s.name, 'withdraw', v_now, p ->> 'by', jsonb_build_object('cancel_id', p -> 'id', 'facts', jsonb_build_object('cancel', p -> 'id', 'why', p -> 'why')));
-  e := throughline._submission(p_task, s.name);
-  insert into throughline.effect (task_id, step, name, generation, kind, key, thread_id, submits, dedupe_window_ms, visible_within_ms, absence_is_proof, timeout_ms, first_intent_at, last_intent_at)
-  select p_task, s.name, 'withdraw', g.n, 'withdrawal', concat_ws('/', p_task, s.name, 'withdraw', '', g.n), e.thread_id, false, e.dedupe_window_ms, e.visible_within_ms, e.absence_is_proof, e.timeout_ms, v_now, v_now
-  from (select coalesce(max(generation), 0) + 1 as n from throughline.effect where task_id = p_task and step = s.name and name = 'withdraw') g
-  returning * into w;
-  insert into throughline.request (message_id, effect_id, task_id, step, attempt, epoch, intent_at) values (v_message, w.id, p_task, s.name, s.attempt, s.epoch, v_now);
-  update throughline.step set open_count = open_count + 1, effects = effects + 1 where task_id = p_task and name = s.name;
-  perform throughline._log(p_task, s.name, 'intent', v_now, p ->> 'by', jsonb_build_object('effect', 'withdraw', 'item', '', 'generation', w.generation, 'message_id', v_message, 'key', w.key), s.state, null, s.attempt, s.epoch);
-  perform throughline._after(p_task, v_now, p ->> 'by', true);
-  return throughline.cancel_answer(p_task, p ->> 'id', v_now) || jsonb_build_object('message_id', v_message, 'key', w.key);
-end $$;
-
--- The withdrawal's outcome: {message_id, outcome: confirmed | refused | lost, by}. Idempotent.
-create or replace function throughline.withdrawal_outcome(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql as $$
-declare
-  s throughline.step;
-  w throughline.effect;
-  v_now timestamptz;
-  v_label text;
-  v_four boolean;
-begin
-  perform throughline._lock(p_task);
-  select * into s from throughline.step where task_id = p_task and name = p_step for update;
-  v_now := throughline.now();
-  select e.* into w from throughline.effect e join throughline.request r on r.effect_id = e.id
-  where r.message_id = (p ->> 'message_id')::uuid and e.task_id = p_task and e.step = p_step and e.kind = 'withdrawal';
-  if not found then return jsonb_build_object('error', 'EFFECT_UNKNOWN', 'message_id', p -> 'message_id'); end if;
-  if w.status = p ->> 'outcome' or (w.status = 'withdrawn' and p ->> 'outcome' = 'confirmed') then return jsonb_build_object('recorded', true, 'repeated', true); end if;
-  perform throughline._log(p_task, p_step, 'outcome', v_now, p ->> 'by', jsonb_build_object('effect', 'withdraw', 'item', '', 'generation', w.generation, 'message_id', p -> 'message_id', 'outcome', p -> 'outcome'), s.state, null, s.attempt, s.epoch);
-  if not w.live then return jsonb_build_object('recorded', true); end if;
-  v_four := s.state in ('submitted', 'received', 'in_progress', 'unconfirmed');
-  if p ->> 'outcome' = 'lost' then
-    update throughline.effect set status = 'lost' where id = w.id;
-    if v_four then v_label := throughline._move(p_task, p_step, 'withdrawal_lost', v_now, p ->> 'by'); end if;
-  elsif p ->> 'outcome' = 'confirmed' and v_four then
-    perform throughline._end_submission(p_task, p_step, 'withdrawn', v_now);
-    v_label := throughline._move(p_task, p_step, 'withdrawal_confirmed', v_now, p ->> 'by');
-  else
-    perform throughline._end_generation(w.id, p ->> 'outcome', v_now);
-    if v_four then v_label := throughline._move(p_task, p_step, 'withdrawal_refused', v_now, p ->> 'by'); end if;
-  end if;
-  perform throughline._after(p_task, v_now, p ->> 'by', true);
-  return jsonb_build_object('recorded', true, 'moved', v_label);
 end $$;
 
 -- A person stops the waiting; it may still happen: {id, by, why, step}.

@@ -12,7 +12,8 @@ begin
   if t.id is null then return throughline._unknown(p_task); end if;
   select * into s from throughline.step where task_id = p_task and name = p_step for update;
   v_now := throughline.now();
-  if s.state not in ('unconfirmed', 'completed') or s.next_check_at is null or (s.state = 'unconfirmed' and s.checks_used >= s.checks_max) then
+  -- While it is being taken back a look could not tell before from after.
+  if s.state not in ('unconfirmed', 'completed') or s.next_check_at is null or s.withdraw_due_at is not null or (s.state = 'unconfirmed' and s.checks_used >= s.checks_max) then
     return jsonb_build_object('refused', 'no_check_due', 'state', s.state, 'view', throughline._view(p_task, v_now));
   end if;
   if s.check_claim_id is distinct from p_check then
@@ -96,6 +97,7 @@ begin
     v_label := throughline._move(p_task, p_step, case when not e.submits and throughline._submission_stands(p_task, p_step) then 'late_confirmed' else 'present' end, v_now, v_actor, jsonb_build_object('submits', e.submits, 'done', v_answer = 'completed', 'again', v_again, 'facts', v_facts));
   elsif v_answer = 'absent' then
     v_from := e.last_intent_at + throughline._interval(throughline._send_permission_ms() + e.timeout_ms + e.visible_within_ms);
+    if v_lost then v_from := greatest(v_from, w.last_intent_at + throughline._interval(throughline._send_permission_ms() + w.timeout_ms + w.visible_within_ms)); end if;
     if v_now < v_from or e.absent_looks = 0 then
       -- Too early to prove anything, or seen only once: it could still arrive or become visible.
       if v_now >= v_from then update throughline.effect set absent_looks = 1 where id = e.id; end if;

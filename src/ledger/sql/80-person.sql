@@ -117,8 +117,9 @@ begin
   if v_present then
     perform throughline._confirm_effect(e.id, p ->> 'external_id', p -> 'result', v_now);
     if e.submits then update throughline.effect set done = true where id = e.id; end if;
-    if e.submits and w.id is not null then perform throughline._end_generation(w.id, 'refused', v_now); end if;
-  elsif e.submits and w.status is not distinct from 'lost' then
+    -- One that is under way may still act: it stays open.
+    if e.submits and w.status in ('lost', 'confirmed') then perform throughline._end_generation(w.id, 'refused', v_now); end if;
+  elsif e.submits and w.status in ('lost', 'confirmed') then
     perform throughline._end_submission(p_task, s.name, 'withdrawn', v_now);
   elsif e.status = 'confirmed' then
     perform throughline._end_generation(e.id, 'voided', v_now);

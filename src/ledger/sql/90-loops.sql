@@ -78,13 +78,15 @@ begin
   return (select coalesce(jsonb_agg(d.task_id), '[]') from (
     select distinct x.task_id from (
       (select task_id from throughline.step where claim_id is not null and lease_expires_at < v_now order by lease_expires_at limit p_limit)
-      union all (select task_id from throughline.step where receipt_due_at < v_silent order by receipt_due_at limit p_limit)
+      union all (select task_id from throughline.step where receipt_due_at < v_silent and withdraw_due_at is null order by receipt_due_at limit p_limit)
       union all (select s.task_id from throughline.task t join throughline.step s on s.task_id = t.id
         where t.deadline_at < v_now and not t.at_rest and s.state in ('waiting', 'queued') order by t.deadline_at limit p_limit)
       -- A driver that was woken in this window is not asked again: rows that nobody can run must not hide the others.
       union all (select task_id from throughline.step s where state in ('queued', 'unconfirmed') and (state = 'queued' or next_check_at is null) and next_run_at < v_silent
         and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_run_at limit p_limit)
-      union all (select task_id from throughline.step s where greatest(next_check_at, check_expires_at) < v_silent and next_check_at < v_silent
+      union all (select task_id from throughline.step s where withdraw_expires_at < v_now or (withdraw_claim_id is null and withdraw_due_at < v_silent
+        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window)) order by withdraw_due_at limit p_limit)
+      union all (select task_id from throughline.step s where greatest(next_check_at, check_expires_at) < v_silent and next_check_at < v_silent and withdraw_due_at is null
         and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_check_at limit p_limit)
       union all (select task_id from throughline.receipt where verdict is null and task_id is not null and received_at < v_silent order by verdict_facts <> '{}', received_at limit p_limit)
     ) x) d);
@@ -114,7 +116,8 @@ begin
   v_due := exists (select from throughline.step s where s.task_id = p_task and (
     (s.state = 'queued' and s.next_run_at < v_now - throughline._interval(p_silence_ms))
     or (s.state = 'unconfirmed' and s.next_check_at is null and s.next_run_at < v_now - throughline._interval(p_silence_ms))
-    or greatest(s.next_check_at, s.check_expires_at) < v_now - throughline._interval(p_silence_ms)))
+    or (s.withdraw_claim_id is null and s.withdraw_due_at < v_now - throughline._interval(p_silence_ms))
+    or (s.withdraw_due_at is null and greatest(s.next_check_at, s.check_expires_at) < v_now - throughline._interval(p_silence_ms))))
     and not exists (select from throughline.outbox where task_id = p_task);
   if v_due then
     insert into throughline.recovery (task_id, kind, window_key, at, by)

@@ -238,11 +238,13 @@ create or replace function throughline._audit_effect(p_task uuid, p_since timest
   select 'request_misplaced', r.task_id, r.step, jsonb_build_object('message_id', r.message_id, 'attempt', r.attempt, 'epoch', r.epoch, 'effect_of', e.task_id || '/' || e.step)
   from throughline.task t join throughline.request r on r.task_id = t.id left join throughline.effect e on e.id = r.effect_id
   where throughline._audited(t.id, t.ended_at, p_task, p_since)
-    and (e.id is null or e.task_id <> r.task_id or e.step <> r.step or (r.claim_id is not null and not throughline._claimed(r.task_id, r.step, r.attempt, r.epoch)))
+    and (e.id is null or e.task_id <> r.task_id or e.step <> r.step or (r.claim_id is not null and e.kind = 'effect' and not throughline._claimed(r.task_id, r.step, r.attempt, r.epoch)))
   union all
   select 'request_without_intent', r.task_id, r.step, jsonb_build_object('message_id', r.message_id)
   from throughline.task t join throughline.request r on r.task_id = t.id
   where throughline._audited(t.id, t.ended_at, p_task, p_since)
+    -- A withdrawal that no worker has taken yet is not sent.
+    and (r.claim_id is not null or r.outcome <> 'not_sent')
     and not exists (select from throughline.timeline l where l.task_id = r.task_id and l.step = r.step and l.kind = 'intent' and l.facts ->> 'message_id' = r.message_id::text)
   union all
   select 'intent_without_request', l.task_id, l.step, jsonb_build_object('entry', l.id, 'message_id', l.facts -> 'message_id')
@@ -286,7 +288,7 @@ create or replace function throughline._audit_cancel(p_task uuid, p_since timest
   from throughline.task t join throughline.cancel_step x on x.task_id = t.id left join throughline.step s on s.task_id = x.task_id and s.name = x.step
   where throughline._audited(t.id, t.ended_at, p_task, p_since) and (s.name is null
     or not throughline._by_hand(x.task_id, x.step) and (x.verdict in ('prevented', 'stopped_at_boundary', 'withdrawn') and s.state <> 'cancelled'
-      or x.verdict = 'too_late' and s.state not in ('completed', 'succeeded', 'dead')
+      or x.verdict = 'too_late' and x.reason is distinct from 'withdrawal_refused' and s.state not in ('completed', 'succeeded', 'dead')
       or x.verdict = 'pending' and s.state in ('completed', 'succeeded', 'cancelled', 'dead')))
   union all
   select 'cancel_unrecorded', c.task_id, c.step, jsonb_build_object('cancel', c.id, 'verb', c.verb)
@@ -311,6 +313,7 @@ create or replace function throughline._audit_late(p_task uuid, p_since timestam
   from throughline.task t join throughline.step s on s.task_id = t.id
   cross join lateral (select case
       when s.state = 'queued' then s.next_run_at
+      when s.withdraw_due_at is not null then greatest(s.withdraw_due_at, s.withdraw_expires_at)
       when s.next_check_at is not null then greatest(s.next_check_at, s.check_expires_at)
       when s.state = 'unconfirmed' then s.next_run_at
       when s.state in ('submitted', 'received', 'in_progress') then s.receipt_due_at end as at) d
