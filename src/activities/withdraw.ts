@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Json } from '../define/json.ts';
 import type { RunHandlers } from '../define/definition.ts';
 import type { WithdrawAnswer } from '../define/types.ts';
 import { ThroughlineError } from '../errors.ts';
@@ -45,7 +44,7 @@ async function call({ task, step }: StepInput, handlers: RunHandlers & Required<
             taskId: task, step, key, messageId, threadId, reference: { task, step, effect: WITHDRAW_EFFECT, item: '' },
             submission: {
               effect: submission.effect, item: submission.item, key: submission.key, messageIds: submission.message_ids, externalId: submission.external_id,
-              result: granted.result as Json,
+              result: granted.result,
             },
             input, results, signal: AbortSignal.timeout(timeoutMs), timeoutMs,
           }),

@@ -16,7 +16,7 @@ export const withdrawCommand = () =>
       ['withdraw 3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10 --why "embargo" --id ticket-812', 'all that can be taken back; asked again with the same id, the same answer'],
     ],
     exits: '0 whatever the verdict is; 2 no --why; 3 no such task or step; 4 WITHDRAW_UNDECLARED, TRANSITION_REFUSED (nothing to take back now), or the --id was used otherwise',
-    async run(context, options, task, step) {
+    async run(context, options, task, step?: string) {
       const client = await context.client();
       const answer = await client.withdraw(task, action(context, { ...options, ...(step === undefined ? {} : { step }) }));
       await context.answer(answer, async () => cancelLines(answer, await client.explain(answer.task, { lang: context.lang }), context));
