@@ -395,6 +395,51 @@ create table replay (
   primary key (task_id, id)
 );
 
+-- One replay or cancel of many, as it was asked. What it is about was frozen when it was made.
+create table bulk (
+  id uuid primary key,
+  no bigint generated always as identity unique,  -- the order of lists
+  kind text not null check (kind in ('replay', 'cancel')),
+  filter jsonb not null,
+  by text not null check (length(by) between 1 and 200),
+  why text not null check (length(why) between 1 and 2000),
+  options jsonb not null,
+  rate_per_s numeric not null check (rate_per_s > 0),
+  status text not null default 'planned' check (status in ('planned', 'running', 'aborted', 'done')),
+  created_at timestamptz not null,
+  next_at timestamptz,                          -- when the next item may go; null: not running
+  applied_at timestamptz,                       -- null: not applied
+  applied_by text check (length(applied_by) between 1 and 200),  -- as applied_at
+  aborted_at timestamptz,                       -- null: not aborted
+  aborted_by text check (length(aborted_by) between 1 and 200),  -- as aborted_at
+  aborted_why text check (length(aborted_why) between 1 and 2000),  -- as aborted_at
+  ended_at timestamptz,                         -- when it was done or aborted; null: neither
+  check ((status = 'running') = (next_at is not null)),
+  check ((status in ('aborted', 'done')) = (ended_at is not null))
+);
+create index bulk_running on bulk (next_at) where status = 'running';
+
+-- One of the many, and what became of it.
+create table bulk_item (
+  bulk_id uuid not null references bulk (id),
+  ordinal integer not null,
+  task_id uuid not null,                        -- the task may be pruned
+  step text check (length(step) between 1 and 63),  -- null: the whole task
+  found jsonb not null,                         -- as it was frozen: state, reason, since
+  foreseen jsonb not null,                      -- what would have happened to it then
+  result text not null default 'pending' check (result in ('pending', 'done', 'refused', 'skipped')),
+  code text check (length(code) <= 63),         -- of a refusal; null: not refused
+  details jsonb not null default '{}',
+  tries integer not null default 0,             -- turns at which somebody else held the task
+  at timestamptz,                               -- null: pending
+  primary key (bulk_id, ordinal),
+  unique nulls not distinct (bulk_id, task_id, step),
+  check ((result = 'refused') = (code is not null)),
+  check ((result = 'pending') = (at is null))
+);
+create index bulk_item_pending on bulk_item (bulk_id, tries, ordinal) where result = 'pending';
+create index bulk_item_result on bulk_item (bulk_id, result, code);
+
 -- Wake-ups to be sent: at most one row a task; deleted only if its version is unchanged.
 create table outbox (
   task_id uuid primary key references task (id),

@@ -104,6 +104,63 @@ table artifact_orphan (
   constraint artifact_orphan_uri_check CHECK ((length(uri) <= 1000))
 )
 
+table bulk (
+  id uuid not null
+  no bigint generated always as identity not null
+  kind text not null
+  filter jsonb not null
+  by text not null
+  why text not null
+  options jsonb not null
+  rate_per_s numeric not null
+  status text default 'planned'::text not null
+  created_at timestamp with time zone not null
+  next_at timestamp with time zone
+  applied_at timestamp with time zone
+  applied_by text
+  aborted_at timestamp with time zone
+  aborted_by text
+  aborted_why text
+  ended_at timestamp with time zone
+  constraint bulk_pkey PRIMARY KEY (id)
+  constraint bulk_no_key UNIQUE (no)
+  constraint bulk_aborted_by_check CHECK (((length(aborted_by) >= 1) AND (length(aborted_by) <= 200)))
+  constraint bulk_aborted_why_check CHECK (((length(aborted_why) >= 1) AND (length(aborted_why) <= 2000)))
+  constraint bulk_applied_by_check CHECK (((length(applied_by) >= 1) AND (length(applied_by) <= 200)))
+  constraint bulk_by_check CHECK (((length(by) >= 1) AND (length(by) <= 200)))
+  constraint bulk_check CHECK (((status = 'running'::text) = (next_at IS NOT NULL)))
+  constraint bulk_check1 CHECK (((status = ANY (ARRAY['aborted'::text, 'done'::text])) = (ended_at IS NOT NULL)))
+  constraint bulk_kind_check CHECK ((kind = ANY (ARRAY['replay'::text, 'cancel'::text])))
+  constraint bulk_rate_per_s_check CHECK ((rate_per_s > (0)::numeric))
+  constraint bulk_status_check CHECK ((status = ANY (ARRAY['planned'::text, 'running'::text, 'aborted'::text, 'done'::text])))
+  constraint bulk_why_check CHECK (((length(why) >= 1) AND (length(why) <= 2000)))
+)
+CREATE INDEX bulk_running ON bulk USING btree (next_at) WHERE (status = 'running'::text)
+
+table bulk_item (
+  bulk_id uuid not null
+  ordinal integer not null
+  task_id uuid not null
+  step text
+  found jsonb not null
+  foreseen jsonb not null
+  result text default 'pending'::text not null
+  code text
+  details jsonb default '{}'::jsonb not null
+  tries integer default 0 not null
+  at timestamp with time zone
+  constraint bulk_item_pkey PRIMARY KEY (bulk_id, ordinal)
+  constraint bulk_item_bulk_id_task_id_step_key UNIQUE NULLS NOT DISTINCT (bulk_id, task_id, step)
+  constraint bulk_item_bulk_id_fkey FOREIGN KEY (bulk_id) REFERENCES bulk(id)
+  constraint bulk_item_check CHECK (((result = 'refused'::text) = (code IS NOT NULL)))
+  constraint bulk_item_check1 CHECK (((result = 'pending'::text) = (at IS NULL)))
+  constraint bulk_item_code_check CHECK ((length(code) <= 63))
+  constraint bulk_item_result_check CHECK ((result = ANY (ARRAY['pending'::text, 'done'::text, 'refused'::text, 'skipped'::text])))
+  constraint bulk_item_step_check CHECK (((length(step) >= 1) AND (length(step) <= 63)))
+)
+CREATE INDEX bulk_item_pending ON bulk_item USING btree (bulk_id, tries, ordinal) WHERE (result = 'pending'::text)
+CREATE INDEX bulk_item_result ON bulk_item USING btree (bulk_id, result, code)
+
 table cancel (
   task_id uuid not null
   id text not null
@@ -725,6 +782,9 @@ function _audit_timeline(p_task uuid, p_since timestamp with time zone) returns 
 function _audited(p_id uuid, p_ended_at timestamp with time zone, p_task uuid, p_since timestamp with time zone) returns boolean language sql immutable
 function _bounded(p text, p_path text, p_chars integer) returns text language plpgsql immutable
 function _by_hand(p_task uuid, p_step text) returns boolean language sql stable
+function _bulk_answer(p_id uuid, p_now timestamp with time zone) returns jsonb language sql stable
+function _bulk_item(b bulk, i bulk_item) returns text language plpgsql volatile
+function _cancel_foreseen(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql volatile
 function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _cancel_verdict_ms() returns bigint language sql immutable
 function _canonical(p jsonb, p_path text, p_depth integer DEFAULT 0) returns text language plpgsql immutable
@@ -777,6 +837,7 @@ function _quick(p_plan jsonb) returns boolean language sql immutable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rematched(p_task uuid, p_id text, p_receipt uuid, p_was text) returns jsonb language sql stable
 function _replay_options(p jsonb) returns jsonb language sql immutable
+function _replay_foreseen(s step, p_void jsonb, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
@@ -795,6 +856,7 @@ function _unknown(p_task uuid) returns jsonb language sql stable
 function _utf16(p text) returns bytea language sql immutable
 function _verdict(p_receipt uuid, p_verdict text, p_effect uuid, p_facts jsonb, p_now timestamp with time zone) returns void language plpgsql volatile
 function _view(p_task uuid, p_now timestamp with time zone) returns jsonb language sql stable
+function _voids(p_void jsonb, p_effect text, p_item text) returns boolean language sql immutable
 function _wait_ms(p_schedule jsonb, p_n integer, p_floor_ms numeric) returns numeric language sql volatile
 function _wake(p_task uuid, p_now timestamp with time zone, p_forced boolean DEFAULT false) returns void language sql volatile
 function _webhook_answer(p_id uuid) returns jsonb language sql stable
@@ -807,6 +869,10 @@ function artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql
 function artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
 function artifact_put(p_task uuid, p_step text, p_claim uuid, p jsonb, p_max integer) returns jsonb language plpgsql volatile
 function audit(p jsonb) returns jsonb language plpgsql stable
+function bulk_abort(p_id uuid, p_kind text, p jsonb) returns jsonb language plpgsql volatile
+function bulk_advance(p_id uuid, p_limit integer) returns jsonb language plpgsql volatile
+function bulk_apply(p_id uuid, p_kind text, p jsonb) returns jsonb language plpgsql volatile
+function bulk_create(p jsonb, p_items_max integer) returns jsonb language plpgsql volatile
 function cancel_answer(p_task uuid, p_id text, p_now timestamp with time zone) returns jsonb language sql stable
 function check_claim(p_task uuid, p_step text, p_check uuid, p_hold_ms bigint, p_holder text) returns jsonb language plpgsql volatile
 function checkpoint_put(p_task uuid, p_step text, p_claim uuid, p_name text, p_value jsonb, p_max integer) returns jsonb language plpgsql volatile

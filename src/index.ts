@@ -1,6 +1,7 @@
 /** Throughline's public API. */
 export { createClient, ThroughlineClient } from './client/client.ts';
 export type { Action, ClientOptions, ReceiptInput } from './client/client.ts';
+export type { BulkCancels, BulkFilter, BulkForeseen, BulkInput, BulkItemPage, BulkItemQuery, BulkItemRow, BulkPage, BulkReplayInput, BulkReplays, BulkResult, BulkRow, BulkStatus } from './client/bulk.ts';
 export type { BatchItem, BatchOptions, BatchResult, EnqueueOptions } from './client/enqueue.ts';
 export type { AuditFinding, AuditOptions, AuditReport } from './client/audit.ts';
 export { verifyEvidence } from './client/evidence.ts';

@@ -15,6 +15,7 @@ import { Access } from './access.ts';
 import { audit } from './audit.ts';
 import type { AuditOptions, AuditReport } from './audit.ts';
 import { enqueueBatch } from './batch.ts';
+import { BulkCancels, BulkReplays } from './bulk.ts';
 import { checkedTaskId, checkedTime, checkPageLimit } from './checks.ts';
 import { conflictWithPaths, enqueueRow } from './enqueue.ts';
 import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from './enqueue.ts';
@@ -76,6 +77,10 @@ export interface ReceiptInput {
 export class ThroughlineClient implements ThroughlineSurface {
   /** Who is told when something ends, dies or waits for a person. */
   readonly webhooks: Webhooks;
+  /** Replays of many, as objects. */
+  readonly replays: BulkReplays;
+  /** Cancels of many, as objects. */
+  readonly cancels: BulkCancels;
   /** Tokens of the API, and the keys that platforms sign with. */
   readonly access: Access;
   /** How long tasks stay, and what is left of those that are gone. */
@@ -105,6 +110,8 @@ export class ThroughlineClient implements ThroughlineSurface {
     this.events = new EventFeed(this.#db);
     this.retention = new Retention(this.#db, this.#by);
     this.webhooks = new Webhooks(this.#db, this.#by);
+    this.replays = new BulkReplays(this.#db, 'replay', this.#by);
+    this.cancels = new BulkCancels(this.#db, 'cancel', this.#by);
   }
 
   /**

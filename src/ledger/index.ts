@@ -3,6 +3,8 @@ export type * from './access.ts';
 export { boundedText, checkedAction } from './action.ts';
 export { auditLedger } from './audit.ts';
 export type { AuditAnswer, AuditRow } from './audit.ts';
+export { BULK_RESULTS, Bulks } from './bulks.ts';
+export type * from './bulks.ts';
 export { Database } from './database.ts';
 export type { DatabaseOptions, Queryable } from './database.ts';
 export { Door } from './door.ts';

@@ -52,6 +52,14 @@ export const LIMITS = {
   receipt_wait_ms_default: 10 * 60_000,
   review_reminder_ms_default: 24 * 3_600_000,
   cancel_verdict_ms: 10 * 60_000,
+  /** Frozen by one bulk replay or cancel: what a person can still look through, made in one transaction. */
+  bulk_items_max: 10_000,
+  bulk_rate_per_s_default: 10,
+  bulk_rate_per_s_max: 1_000,
+  bulk_voids_max: 50,
+  /** Items of one turn, which is one transaction. */
+  bulk_batch_rows: 25,
+  bulk_interval_ms: 500,
   dispatch_batch_rows: 100,
   dispatch_interval_ms: 100,
   dispatch_attempts_max: 20,

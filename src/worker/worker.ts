@@ -9,12 +9,13 @@ import type { ArtifactStore } from '../activities/artifacts.ts';
 import type { TemporalConnection } from '../config.ts';
 import type { AnyTaskDefinition } from '../define/definition.ts';
 import { ThroughlineError } from '../errors.ts';
-import { Database, Door, Notifications, Reader, verifySchema } from '../ledger/index.ts';
+import { Bulks, Database, Door, Notifications, Reader, verifySchema } from '../ledger/index.ts';
 import type { Health, Metrics } from '../metrics/index.ts';
 import { ObservedDoor } from '../metrics/observed-door.ts';
 import { LIMITS } from '../state/index.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { AddressPolicy } from '../webhooks/address.ts';
+import { BulkDriver } from './bulk-driver.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drift } from './drift.ts';
 import { Loop } from './loop.ts';
@@ -149,6 +150,7 @@ export class TaskWorker {
       const dispatcher = new Dispatcher({ door, client, taskQueue, searchAttributes, log, cancelIfTerminated: (task) => drift.cancelIfTerminated(task) });
       const sweeper = new Sweeper({ door, holder, log, ...(metrics === undefined ? {} : { metrics }) });
       const notifier = new Notifier({ notifications: new Notifications(database), reader, addresses: new AddressPolicy(options.webhookAllow), log, signal: shutdown.signal });
+      const bulks = new BulkDriver({ bulks: new Bulks(database), log, ...(metrics === undefined ? {} : { metrics }) });
       const offers = options.tasks.map(({ type, version }) => ({ type, version }));
       const seen = (stopping: boolean) => door.workerSeen(holder, offers, taskQueue, Date.now(), stopping);
       await seen(false);
@@ -160,6 +162,7 @@ export class TaskWorker {
         { name: 'sweep', intervalMs: options.sweepIntervalMs ?? LIMITS.sweep_interval_ms, runOnce: async () => (await sweeper.runOnce()).looked_at >= LIMITS.sweep_batch_rows },
         { name: 'drift', intervalMs: LIMITS.drift_interval_ms, runOnce: async () => { await drift.runOnce(); return false; } },
         { name: 'notify', intervalMs: LIMITS.notify_interval_ms, runOnce: async () => (await notifier.runOnce()).taken >= LIMITS.notify_each_rows },
+        { name: 'bulk', intervalMs: LIMITS.bulk_interval_ms, runOnce: async () => (await bulks.runOnce()).taken > 0 },
         { name: 'seen', intervalMs: SEEN_INTERVAL_MS, runOnce: async () => { await seen(false); return false; } },
       ].map((loop) => new Loop({ ...loop, log, ...(metrics === undefined ? {} : { metrics }) }));
       return new TaskWorker({ holder, worker, dispatcher, sweeper, loops, shutdown, close });

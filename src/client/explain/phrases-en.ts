@@ -232,6 +232,7 @@ export const EN: Phrases = {
     checker_vanished: 'the checker vanished',
     fresh_budget: 'with a fresh budget',
     dropped_checkpoints: 'checkpoints dropped',
+    in_bulk: (bulk) => `as part of bulk ${bulk}`,
     voided: (effects) => `set aside: ${effects}`,
     cancel: (verb) => `${verb} asked`,
     late: { settle: 'an attempt reported its end after its claim was lost; nothing changed', probe: 'a look outside reported too late; nothing changed', acceptance: 'a check of the proof reported too late; nothing changed' },

@@ -226,6 +226,7 @@ export const ZH: Phrases = {
     checker_vanished: '核查者消失',
     fresh_budget: '次数重新计算',
     dropped_checkpoints: '已丢弃检查点',
+    in_bulk: (bulk) => `属于批量操作 ${bulk}`,
     voided: (effects) => `已作废：${effects}`,
     cancel: (verb) => `要求${verb}`,
     late: { settle: '一次尝试在失去领取之后报告结束；没有改变任何内容', probe: '一次外部查询报告太晚；没有改变任何内容', acceptance: '一次证明核对报告太晚；没有改变任何内容' },

@@ -181,6 +181,7 @@ export interface Phrases {
     readonly checker_vanished: string;
     readonly fresh_budget: string;
     readonly dropped_checkpoints: string;
+    readonly in_bulk: (bulk: string) => string;
     readonly voided: (effects: string) => string;
     readonly cancel: (verb: string) => string;
     readonly late: Readonly<Record<'settle' | 'probe' | 'acceptance', string>>;

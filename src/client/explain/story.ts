@@ -48,6 +48,7 @@ function details(entry: TimelineRow, r: Reading): (string | false)[] {
     typeof wait === 'number' && wait > 0 && p.story.next_in(duration(p, wait)),
     // A cancel's own entry has said who and why.
     !ASKS.has(entry.event ?? '') && labelled(p.story.why, text(facts, 'why')),
+    !ASKS.has(entry.event ?? '') && labelled(p.story.in_bulk, text(facts, 'bulk')),
     labelled(p.story.evidence, text(facts, 'evidence')),
     facts['checker'] === 'vanished' && p.story.checker_vanished,
     entry.event === 'replay' && p.story.fresh_budget,
@@ -116,7 +117,7 @@ function receipt({ facts, actor, step }: TimelineRow, r: Reading): string {
 
 function cancel(facts: Facts, p: Phrases): string {
   const verb = text(facts, 'verb');
-  return joined(p, [p.story.cancel(has(p.verbs, verb) ? p.verbs[verb] : verb), labelled(p.story.why, text(facts, 'why'))]);
+  return joined(p, [p.story.cancel(has(p.verbs, verb) ? p.verbs[verb] : verb), labelled(p.story.why, text(facts, 'why')), labelled(p.story.in_bulk, text(facts, 'bulk'))]);
 }
 
 function late(facts: Facts, p: Phrases): string {

@@ -48,12 +48,12 @@ begin
     return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step');
   end if;
   insert into throughline.cancel (task_id, id, verb, step, by, why, at) values (p_task, p ->> 'id', p_verb, p ->> 'step', p ->> 'by', p ->> 'why', p_now);
-  perform throughline._log(p_task, p ->> 'step', 'cancel', p_now, p ->> 'by', jsonb_build_object('cancel', p -> 'id', 'verb', p_verb, 'why', p -> 'why'),
+  perform throughline._log(p_task, p ->> 'step', 'cancel', p_now, p ->> 'by', jsonb_strip_nulls(jsonb_build_object('cancel', p -> 'id', 'verb', p_verb, 'why', p -> 'why', 'bulk', p -> 'bulk')),
     coalesce((select state from throughline.step where task_id = p_task and name = p ->> 'step'), '-'));
   return null;
 end $$;
 
--- Don't do what isn't done: {id, by, why, step?}. Answers at once; idempotent by id.
+-- Don't do what isn't done: {id, by, why, step?, bulk?}. Answers at once; idempotent by id.
 create or replace function throughline.task_cancel(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 declare
   t throughline.task;

@@ -7,7 +7,7 @@ create or replace function throughline._replay_options(p jsonb) returns jsonb la
     'drop_checkpoints', nullif((p ->> 'drop_checkpoints')::boolean, false)))
 $$;
 
--- Replays dead steps: {id, by, why, step?, void?: [{effect, item}], drop_checkpoints?}. Idempotent by id; a result per step.
+-- Replays dead steps: {id, by, why, step?, void?: [{effect, item}], drop_checkpoints?, bulk?}. Idempotent by id; a result per step.
 create or replace function throughline.task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 declare
   t throughline.task;
@@ -51,7 +51,7 @@ begin
         v_void := v_void || e.value;
       end loop;
       if (p ->> 'drop_checkpoints')::boolean then delete from throughline.checkpoint where task_id = p_task and step = s.name; end if;
-      v_label := throughline._move(p_task, s.name, 'replay', v_now, p ->> 'by', jsonb_build_object('facts', jsonb_strip_nulls(jsonb_build_object('why', p -> 'why', 'replay', p -> 'id',
+      v_label := throughline._move(p_task, s.name, 'replay', v_now, p ->> 'by', jsonb_build_object('facts', jsonb_strip_nulls(jsonb_build_object('why', p -> 'why', 'replay', p -> 'id', 'bulk', p -> 'bulk',
         'void', nullif(v_void, '[]'), 'drop_checkpoints', v_options -> 'drop_checkpoints', 'attempts_before', s.attempt))));
       if v_label is null then
         raise exception using errcode = 'TL901', message = case when (select open_count from throughline.step where task_id = p_task and name = s.name) > 0 then 'REPLAY_EFFECT_OPEN' else 'REPLAY_PROOF_ARRIVED' end;
