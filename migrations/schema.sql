@@ -781,9 +781,9 @@ function _audit_task(p_task uuid, p_since timestamp with time zone) returns TABL
 function _audit_timeline(p_task uuid, p_since timestamp with time zone) returns TABLE(code text, task_id uuid, step text, facts jsonb) language sql stable
 function _audited(p_id uuid, p_ended_at timestamp with time zone, p_task uuid, p_since timestamp with time zone) returns boolean language sql immutable
 function _bounded(p text, p_path text, p_chars integer) returns text language plpgsql immutable
-function _by_hand(p_task uuid, p_step text) returns boolean language sql stable
 function _bulk_answer(p_id uuid, p_now timestamp with time zone) returns jsonb language sql stable
 function _bulk_item(b bulk, i bulk_item) returns text language plpgsql volatile
+function _by_hand(p_task uuid, p_step text) returns boolean language sql stable
 function _cancel_foreseen(p_task uuid, p_step text, p_now timestamp with time zone) returns jsonb language sql volatile
 function _cancel_open(p_task uuid, p jsonb, p_verb text, p_now timestamp with time zone) returns jsonb language plpgsql volatile
 function _cancel_verdict_ms() returns bigint language sql immutable

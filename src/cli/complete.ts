@@ -1,6 +1,6 @@
 /** What a shell offers at the tab key: asked of the command tree itself, so that it is never out of date. */
 import type { Command, Option } from 'commander';
-import { PARENT_STATUSES, REASON_CODES } from '../state/index.ts';
+import { CATEGORIES, PARENT_STATUSES, REASON_CODES } from '../state/index.ts';
 
 export interface Candidate {
   readonly word: string;
@@ -14,7 +14,9 @@ export interface Completion {
 }
 
 /** Options whose values are of a list that the client checks, not the command line. */
-const VALUES: Readonly<Record<string, readonly string[]>> = { '--status': PARENT_STATUSES, '--reason': REASON_CODES };
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  '--status': PARENT_STATUSES, '--reason': REASON_CODES, '--category': Object.keys(CATEGORIES), '--result': ['pending', 'done', 'refused', 'skipped'],
+};
 const FILES = /<(module|folder|file|json)>/;
 
 const nothing: Completion = { candidates: [], files: false };

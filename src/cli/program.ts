@@ -4,6 +4,7 @@ import { addCommon, makeGroup } from './command.ts';
 import { abandonWaitCommand } from './commands/abandon-wait.ts';
 import { apiCommand } from './commands/api.ts';
 import { auditCommand } from './commands/audit.ts';
+import { bulkCommand } from './commands/bulk.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { completeCommand, completionCommand } from './commands/completion.ts';
 import { confirmAbsentCommand, confirmEffectCommand } from './commands/confirm.ts';
@@ -66,6 +67,7 @@ export function createProgram(): Command {
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), withdrawCommand(), decideCommand(), replayCommand()]],
     ['Settle:', [abandonWaitCommand(), confirmEffectCommand(), confirmAbsentCommand(), correctCommand(), unparkCommand(), makeGroup('receipts', 'what other sides have said, and whom it is for', receiptCommands())]],
+    ['Act on many:', [bulkCommand('replays'), bulkCommand('cancels')]],
     ['Tell:', [webhooksCommand()]],
     ['Admit:', [tokensCommand(), senderKeysCommand()]],
   ];

@@ -46,6 +46,21 @@ const en = {
   },
   andMore: (rows: number) => `and ${String(rows)} more`,
   audited: (checks: number, tasks: number, at: string, found: number) => `${String(tasks)} tasks, ${String(checks)} promises, ${at}: ${found === 0 ? 'nothing was found.' : `${String(found)} of them are not kept.`}`,
+  bulk: {
+    counts: (items: number, done: number, refused: number, skipped: number, pending: number) =>
+      [`${String(items)} items`, `${String(done)} done`, `${String(refused)} refused`, ...(skipped > 0 ? [`${String(skipped)} skipped`] : []), `${String(pending)} pending`].join(', '),
+    rate: (rate: number) => `${String(rate)} a second`,
+    would: (items: number, to: string) => `${String(items)} would be ${to}`,
+    wouldRefuse: (items: number, code: string, sentence: string) => `${String(items)} would be refused: ${code}. ${sentence}`,
+    refused: (items: number, code: string, sentence: string) => `${String(items)} refused: ${code}. ${sentence}`,
+    dryRun: (command: string) => `Nothing has changed yet. To do it: ${command}`,
+    applied: (by: string, at: string) => `applied by ${by}, ${at}`,
+    aborted: (by: string, at: string, why: string) => `aborted by ${by}, ${at}: ${why}`,
+    goesOn: 'It runs; workers drive it.',
+    skipped: 'left as it was: the bulk was aborted',
+    foreseen: (to: string) => `would be ${to}`,
+    foreseenRefusal: (code: string, sentence: string) => `would be refused: ${code}. ${sentence}`,
+  },
   kinds: { transition: 'transition', parent: 'task', intent: 'sending', outcome: 'answer', receipt: 'receipt', cancel: 'cancel', check: 'check', correction: 'correction', late: 'late truth', note: 'note' },
 } as const;
 
@@ -97,6 +112,21 @@ const zh: Words = {
   },
   andMore: (rows) => `另有 ${String(rows)} 行`,
   audited: (checks, tasks, at, found) => `${String(tasks)} 个任务，${String(checks)} 项承诺，${at}：${found === 0 ? '未发现问题。' : `其中 ${String(found)} 项未守。`}`,
+  bulk: {
+    counts: (items, done, refused, skipped, pending) =>
+      [`共 ${String(items)} 项`, `完成 ${String(done)}`, `被拒绝 ${String(refused)}`, ...(skipped > 0 ? [`跳过 ${String(skipped)}`] : []), `待处理 ${String(pending)}`].join('，'),
+    rate: (rate) => `每秒 ${String(rate)} 项`,
+    would: (items, to) => `${String(items)} 项将为 ${to}`,
+    wouldRefuse: (items, code, sentence) => `${String(items)} 项将被拒绝：${code}。${sentence}`,
+    refused: (items, code, sentence) => `${String(items)} 项被拒绝：${code}。${sentence}`,
+    dryRun: (command) => `尚未改变任何内容。若要执行：${command}`,
+    applied: (by, at) => `由 ${by} 于 ${at} 执行`,
+    aborted: (by, at, why) => `由 ${by} 于 ${at} 中止：${why}`,
+    goesOn: '正在进行；由工作进程推进。',
+    skipped: '保持原样：批量操作已中止',
+    foreseen: (to) => `将为 ${to}`,
+    foreseenRefusal: (code, sentence) => `将被拒绝：${code}。${sentence}`,
+  },
   kinds: { transition: '转换', parent: '任务', intent: '发送', outcome: '应答', receipt: '回执', cancel: '取消', check: '检查', correction: '更正', late: '迟到的事实', note: '备注' },
 };
 
