@@ -80,7 +80,7 @@ test('its tables fit the terminal, and the shell completes it', async () => {
   const said = await Promise.all([['items', made.id], ['list'], ['show', made.id]].flatMap((args) => ['en', 'zh-CN'].map((lang) => cli(['replays', ...args, '--lang', lang], { env: env({ COLUMNS: '80' }) }))));
   for (const { code, stdout } of said) expect([code, stdout.length > 0, Math.max(...stdout.split('\n').map(widthOf)) <= 80]).toEqual([0, true, true]);
   const words = (...typed: string[]): string[] => complete(createProgram(), typed).candidates.map(({ word }) => word);
-  expect(words('replays', '')).toEqual(['create', 'list', 'show', 'items', 'apply', 'abort']);
+  expect(words('replays', '')).toEqual(['create', 'list', 'show', 'items', 'apply', 'abort', 'help']);
   expect(words('replays', 'create', '--category', 'prog')).toEqual(['programming_error']);
   expect(words('cancels', 'items', 'x', '--result', '')).toEqual(['pending', 'done', 'refused', 'skipped']);
 });
