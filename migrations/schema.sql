@@ -836,8 +836,8 @@ function _pruned_whole() returns trigger language plpgsql volatile
 function _quick(p_plan jsonb) returns boolean language sql immutable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rematched(p_task uuid, p_id text, p_receipt uuid, p_was text) returns jsonb language sql stable
-function _replay_options(p jsonb) returns jsonb language sql immutable
 function _replay_foreseen(s step, p_void jsonb, p_now timestamp with time zone) returns jsonb language plpgsql volatile
+function _replay_options(p jsonb) returns jsonb language sql immutable
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
