@@ -173,10 +173,13 @@ class Campaign {
     for (let rounds = 0; rounds < 30; rounds += 1) {
       await this.#run('', false, 1_500);
       await this.#settled();
-      const dead = await this.#stage.ledger.query<{ id: string }>("select id from throughline.task where status = 'dead'");
-      for (const { id } of dead) {
-        await this.#stage.client.replay(id, { by: 'operator:oda', why: 'killed too often' });
-        this.#replays += 1;
+      const dead = await this.#stage.ledger.query<{ id: string; reason: string }>("select id, reason from throughline.task where status = 'dead'");
+      for (const { id, reason } of dead) {
+        // Refused where something is still open outside: it stays dead, and is counted so.
+        await this.#stage.client.replay(id, { by: 'operator:oda', why: 'killed too often' }).then(
+          () => { this.#replays += 1; },
+          (error: unknown) => { this.#log(`${id} is dead (${reason}), and its replay is refused: ${String(error)}`); },
+        );
       }
       if (dead.length === 0 && (await this.#open()) === 0) break;
       await this.#stage.ledger.shiftClock(SHIFT_MS);
