@@ -23,6 +23,7 @@ import { pruneCommand } from './commands/prune.ts';
 import { replayCommand } from './commands/replay.ts';
 import { senderKeysCommand } from './commands/sender-keys.ts';
 import { statusCommand } from './commands/status.ts';
+import { sweepCommand } from './commands/sweep.ts';
 import { tokensCommand } from './commands/tokens.ts';
 import { unparkCommand } from './commands/unpark.ts';
 import { watchCommand } from './commands/watch.ts';
@@ -63,7 +64,7 @@ Examples:
 
 export function createProgram(): Command {
   const groups: readonly (readonly [heading: string, commands: readonly Command[]])[] = [
-    ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), pruneCommand(), completionCommand()]],
+    ['Run:', [devCommand(), migrateCommand(), workerCommand(), apiCommand(), doctorCommand(), sweepCommand(), pruneCommand(), completionCommand()]],
     ['Ask:', [statusCommand(), watchCommand(), explainCommand(), historyCommand(), listCommand(), auditCommand(), evidenceCommand()]],
     ['Act:', [enqueueCommand(), cancelCommand(), withdrawCommand(), decideCommand(), replayCommand()]],
     ['Settle:', [abandonWaitCommand(), confirmEffectCommand(), confirmAbsentCommand(), correctCommand(), unparkCommand(), makeGroup('receipts', 'what other sides have said, and whom it is for', receiptCommands())]],

@@ -163,6 +163,14 @@ export class Door {
     return this.#db.call('task_sweep', [task, holder, silenceMs], { patienceMs: 0 });
   }
 
+  sweepMark(): Promise<{ readonly mark: number }> {
+    return this.#db.call('sweep_report', [null, '']);
+  }
+
+  sweepReport(after: number, actor: string): Promise<{ readonly moves: Readonly<Record<string, number>>; readonly wakeups_waiting: number; readonly wakeups_parked: number }> {
+    return this.#db.call('sweep_report', [after, actor]);
+  }
+
   driftTake(limit: number, quietMs: number, cycleMs: number): Promise<{ readonly tasks: readonly DriftRow[]; readonly ended: boolean }> {
     return this.#db.call('drift_take', [limit, quietMs, cycleMs], { patienceMs: 0 });
   }

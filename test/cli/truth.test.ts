@@ -54,3 +54,12 @@ test('evidence goes to a new file or a pipe, and its own check finds a changed l
   const refused = await Promise.all([say('evidence', uuid()), say('evidence', 'verify', join(folder, 'none'))]);
   expect(refused.map(({ code }) => code)).toEqual([3, 2]);
 });
+
+test('sweep --once says what it moved and why, once, while Temporal is down', async () => {
+  const tale = await (await Tale.of(ledger, { effects: 'none' })).claim();
+  await ledger.query("update throughline.step set lease_expires_at = now() - interval '1 day' where task_id = $1", [tale.task]);
+  const [first, second, without] = [await say('sweep', '--once', '--json'), await say('sweep', '--once', '--json'), await say('sweep', '--json')];
+  expect(documentOf(first)).toMatchObject({ moves: { lease_expired: expect.any(Number) }, failed: 0, more: false });
+  expect((documentOf(first) as { wakeups_waiting: number }).wakeups_waiting).toBeGreaterThan(0);
+  expect([first.code, documentOf(second), without.code]).toMatchObject([0, { moved: 0, moves: {} }, 2]);
+});

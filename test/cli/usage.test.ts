@@ -6,8 +6,8 @@ import { readInput } from '../../src/cli/input.ts';
 import { createProgram, runProgram } from '../../src/cli/program.ts';
 import { cli, documentOf, FROM_SOURCE, runNode, type Failure, type RunOptions } from './cli.ts';
 
-const COMMANDS = ['dev', 'migrate', 'worker', 'doctor', 'completion', 'status', 'watch', 'explain', 'history', 'list', 'audit', 'evidence', 'enqueue', 'cancel', 'cancels', 'withdraw', 'decide', 'replay', 'replays', 'webhooks', 'api', 'tokens', 'sender-keys', 'abandon-wait', 'confirm-effect', 'confirm-absent', 'correct', 'unpark', 'receipts', 'prune'];
-const GROUPS = ['evidence', 'receipts', 'replays', 'cancels', 'webhooks', 'tokens', 'sender-keys', 'prune'];
+const COMMANDS = ['dev', 'migrate', 'worker', 'doctor', 'completion', 'status', 'watch', 'explain', 'history', 'list', 'audit', 'evidence', 'enqueue', 'cancel', 'cancels', 'withdraw', 'decide', 'replay', 'replays', 'webhooks', 'api', 'tokens', 'sender-keys', 'abandon-wait', 'confirm-effect', 'confirm-absent', 'correct', 'unpark', 'receipts', 'prune', 'sweep'];
+const GROUPS = ['evidence', 'receipts', 'replays', 'cancels', 'webhooks', 'tokens', 'sender-keys'];
 const TASK = '3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10';
 /** Never reached by these. */
 const NOWHERE = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };

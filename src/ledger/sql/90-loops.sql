@@ -146,3 +146,13 @@ begin
   delete from throughline.worker where seen_at < throughline.now() - interval '1 day';
   return jsonb_build_object('clock_skew_ms', v_skew);
 end $$;
+
+-- Where the timeline ends now; or, after p_after, which moves one sweeper made, by reason, and which wake-ups wait to be sent.
+create or replace function throughline.sweep_report(p_after bigint, p_actor text) returns jsonb language sql volatile as $$
+  select case when p_after is null then jsonb_build_object('mark', coalesce((select max(id) from throughline.timeline), 0))
+    else jsonb_build_object(
+      'moves', (select coalesce(jsonb_object_agg(reason, n), '{}') from (
+        select reason, count(*) as n from throughline.timeline where id > p_after and actor = p_actor and kind = 'transition' and reason is not null group by reason) m),
+      'wakeups_waiting', (select count(*) from throughline.outbox where parked_at is null),
+      'wakeups_parked', (select count(*) from throughline.outbox where parked_at is not null)) end
+$$;
