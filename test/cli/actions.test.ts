@@ -203,7 +203,7 @@ describe('replay', () => {
 
   test('voids the effects that are named, item and all', async () => {
     const tale = await (await (await (await Tale.of(ledger, { effects: 'picture+post' })).claim()).confirmed('picture', 'img/a.png')).fail(false);
-    await ask<ReplayAnswer>(['replay', tale.task, '--step', 'publish', '--why', 'deleted by hand', '--void', 'picture/img/a.png', 'post']);
+    await ask<ReplayAnswer>(['replay', tale.task, '--step', 'publish', '--why', 'deleted by hand', '--void', 'picture/img/a.png']);
     expect((await tale.effects()).map(({ name, item, live, status }) => ({ name, item, live, status }))).toContainEqual({ name: 'picture', item: 'img/a.png', live: false, status: 'voided' });
   });
 
