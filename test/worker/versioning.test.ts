@@ -1,6 +1,7 @@
 /** Worker Deployments of Temporal: a task that is on its way while the current build changes goes on, and ends. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +36,9 @@ const taskOf = (build: string, gate: Promise<unknown>) =>
         .step('second', { needs: ['first'], result, proof: { record: ['/build'] }, run: async () => ({ build }) }),
   });
 
+const whichOf = (build: string) =>
+  defineTask({ type: 'which-build', version: 1, input: z.strictObject({}), steps: (flow) => flow.step('say', { result, proof: { record: ['/build'] }, run: async () => Promise.resolve({ build }) }) });
+
 test('a task that began under one build finishes under the next one', async () => {
   const { temporalAddress, temporalNamespace: namespace } = stackAddresses();
   const suffix = ledger.url.slice(-12);
@@ -47,7 +51,7 @@ test('a task that began under one build finishes under the next one', async () =
   });
   const create = (build: string): Promise<TaskWorker> =>
     TaskWorker.create({
-      databaseUrl: ledger.url, temporalAddress, temporalNamespace: namespace, taskQueue: `versions-${suffix}`, tasks: [taskOf(build, gate)], artifacts: folder, deployment: { name: deploymentName, buildId: build },
+      databaseUrl: ledger.url, temporalAddress, temporalNamespace: namespace, taskQueue: `versions-${suffix}`, tasks: [taskOf(build, gate), whichOf(build)], artifacts: folder, deployment: { name: deploymentName, buildId: build },
     });
   const connection = await Connection.connect({ address: temporalAddress });
   /** The server knows a build once its workers have asked for work. */
@@ -69,12 +73,19 @@ test('a task that began under one build finishes under the next one', async () =
   try {
     await makeCurrent('one');
     const { id } = await client.enqueue(taskOf('none', gate), {});
-    const end = performance.now() + 30_000;
+    const end = performance.now() + 50_000;
     while ((await client.get(id)).steps[0]?.state !== 'leased') {
       if (performance.now() > end) throw new Error('nobody took it');
       await delay(50);
     }
     await makeCurrent('two');
+    // The queues learn it a little later.
+    for (let build: unknown; build !== 'two'; ) {
+      if (performance.now() > end) throw new Error('the second build never became the current one');
+      const asked = await client.enqueue(whichOf('none'), {}, { key: randomUUID() });
+      await client.waitFor(asked.id, { timeoutMs: 45_000 });
+      [build] = (await client.steps(asked.id)).map((step) => (step.result as { build: string }).build);
+    }
     open();
     expect(await client.waitFor(id, { timeoutMs: 45_000 })).toMatchObject({ status: 'succeeded' });
     expect((await client.steps(id)).map((step) => step.result)).toEqual([{ build: 'one' }, { build: 'two' }]);
