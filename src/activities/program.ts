@@ -91,7 +91,8 @@ const PLACE: Place = { label: 'A program', path: '' };
 /**
  * Runs it in a process group of its own. When it takes too long or `signal` aborts (a cancel, a lost lease, a
  * shutdown: `ctx.signal`), the group gets SIGTERM, then SIGKILL; what it started and left behind is killed after its
- * end, too, and all of it if this process dies. Throws ProgramError, or the reason of `signal` once the group is gone.
+ * end, too, and all of it if this process dies (but for the first milliseconds after its start, in which a SIGKILL can
+ * leave it running). Throws ProgramError, or the reason of `signal` once the group is gone.
  * Errors: DEFINITION_INVALID for bad options.
  */
 export async function runProgram({ signal }: { readonly signal: AbortSignal }, options: ProgramOptions): Promise<ProgramResult> {
