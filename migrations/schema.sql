@@ -910,6 +910,7 @@ function sender_secrets(p_sender text) returns jsonb language sql volatile
 function step_claim(p_task uuid, p_step text, p_claim uuid, p_holder text) returns jsonb language plpgsql volatile
 function step_settle(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function sweep_due(p_limit integer, p_silence_ms bigint) returns jsonb language plpgsql volatile
+function sweep_report(p_after bigint, p_actor text) returns jsonb language sql volatile
 function task_cancel(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function task_enqueue(p jsonb) returns jsonb language plpgsql volatile
 function task_enqueue_batch(p jsonb) returns jsonb language plpgsql volatile
