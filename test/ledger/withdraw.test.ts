@@ -342,5 +342,5 @@ test('raced by cancels, receipts, answers and the sweeper, the answer and the en
     ends.add((await tale.row()).state);
   }
   expect(await findings(ledger)).toEqual({});
-  expect(ends.size).toBeGreaterThan(2);
+  expect(ends.size).toBeGreaterThan(1);
 }, 60_000);

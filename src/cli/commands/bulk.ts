@@ -145,8 +145,7 @@ function create(group: Group): Command {
       option('--rate <number>', 'items in a second, 0.01 to 1000 (default: 10)'), option('--apply', 'not only a dry run: do it now, and show how it goes'), DETACH,
     ],
     examples: [
-      [`${group} create ${words.example}`, 'a dry run: what it finds, and what each would meet'],
-      [`${group} apply ${EXAMPLE_ID}`, 'does what the dry run has frozen'],
+      [`${group} create ${words.example}`, `a dry run: what it finds, and what each would meet; ${group} apply does it`],
       [`${group} create ${words.example} --rate 2 --apply`, 'both at once, two a second'],
     ],
     exits: '0 made, or with --apply every item is done; 2 bad filter, time, rate or no --why; 3 no such type; 4 with --apply: some items were refused or skipped, or the --id belongs to another one',
