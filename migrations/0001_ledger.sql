@@ -548,6 +548,8 @@ create table recovery (
   kind text not null check (length(kind) between 1 and 63),
   window_key text not null check (length(window_key) between 1 and 100),
   at timestamptz not null,
+  -- Not repeated before.
+  until timestamptz,
   by text not null check (length(by) <= 300),
   primary key (task_id, step, kind, window_key)
 );

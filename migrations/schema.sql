@@ -442,6 +442,7 @@ table recovery (
   kind text not null
   window_key text not null
   at timestamp with time zone not null
+  until timestamp with time zone
   by text not null
   constraint recovery_pkey PRIMARY KEY (task_id, step, kind, window_key)
   constraint recovery_by_check CHECK ((length(by) <= 300))
@@ -844,7 +845,7 @@ function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with ti
 function _rule(p_event text, p_from text, f facts) returns transition_rule language plpgsql stable
 function _send_permission_ms() returns bigint language sql immutable
 function _sender_key_answer(k sender_key) returns jsonb language sql stable
-function _silence_window(p_now timestamp with time zone, p_silence_ms bigint) returns text language sql immutable
+function _silent_since(s step, p_silent timestamp with time zone) returns timestamp with time zone language sql immutable
 function _stored(p_task uuid, p_step text) returns boolean language sql stable
 function _submission(p_task uuid, p_step text) returns effect language sql stable
 function _submission_stands(p_task uuid, p_step text) returns boolean language sql stable
@@ -864,6 +865,7 @@ function _withdrawal_due(p_withdrawal uuid, p_at timestamp with time zone, p_now
 function _withdrawal_left(p_task uuid, p_step text, p_now timestamp with time zone) returns void language plpgsql volatile
 function _withdrawal_refused(p_withdrawal uuid, p_facts jsonb, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
 function _withdrawal_unanswered(p_task uuid, p_step text, p_again boolean, p_retry_after_ms numeric, p_facts jsonb, p_now timestamp with time zone, p_actor text) returns text language plpgsql volatile
+function _woken(p_task uuid, p_due timestamp with time zone, p_now timestamp with time zone) returns boolean language sql stable
 function accept_result(p_task uuid, p_step text, p jsonb) returns jsonb language plpgsql volatile
 function artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql volatile
 function artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql volatile
@@ -919,7 +921,7 @@ function task_prune(p jsonb) returns jsonb language plpgsql volatile
 function task_pruned(p_task uuid) returns jsonb language sql stable
 function task_record(p_task uuid, p_worker_seen_ms bigint) returns jsonb language sql volatile
 function task_replay(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
-function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql volatile
+function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint, p_silence_max_ms bigint) returns jsonb language plpgsql volatile
 function task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function timeline_correct(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function token_add(p jsonb) returns jsonb language plpgsql volatile

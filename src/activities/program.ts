@@ -1,5 +1,7 @@
 /** Runs a program for a handler, and reads how it ended: exit code, signal, and the last of what it said. */
 import { spawn, type ChildProcess, type ChildProcessByStdio, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { accessSync, constants as modes, statSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { constants } from 'node:os';
 import { durationMs } from '../define/duration.ts';
@@ -86,13 +88,16 @@ const SAID_CHARS_MAX = 1_000;
 const DRAIN_MS = 500;
 /** Beside the program: told the group, it kills it when the pipe to us ends without another word, however we went. */
 const WATCHER = 'read -r group && { read -r _ || kill -s KILL -- "-$group"; }';
+/** What is started: it becomes the program ($0) at the word that the watcher knows its group, and nothing if we are gone before. */
+const gate = (env: NodeJS.ProcessEnv): string => `read -r _ <&3 || exit 1; exec 3<&-; unset ${SHELLS_OWN.filter((name) => !(name in env)).join(' ')}; exec "$0" "$@"`;
+/** What shells add to the environment by themselves. */
+const SHELLS_OWN = ['PWD', 'OLDPWD', 'SHLVL'];
 const PLACE: Place = { label: 'A program', path: '' };
 
 /**
  * Runs it in a process group of its own. When it takes too long or `signal` aborts (a cancel, a lost lease, a
  * shutdown: `ctx.signal`), the group gets SIGTERM, then SIGKILL; what it started and left behind is killed after its
- * end, too, and all of it if this process dies (but for the first milliseconds after its start, in which a SIGKILL can
- * leave it running). Throws ProgramError, or the reason of `signal` once the group is gone.
+ * end, too, and all of it if this process dies. Throws ProgramError, or the reason of `signal` once the group is gone.
  * Errors: DEFINITION_INVALID for bad options.
  */
 export async function runProgram({ signal }: { readonly signal: AbortSignal }, options: ProgramOptions): Promise<ProgramResult> {
@@ -148,7 +153,6 @@ class Run {
   constructor(options: ProgramOptions, { timeoutMs, graceMs, keepBytes }: Settings) {
     this.#graceMs = graceMs;
     const startedAt = performance.now();
-    // First, so that nothing but one write lies between the program's start and the watch over it.
     const watcher = startWatcher();
     const child = startProgram(options, watcher);
     this.#child = child;
@@ -210,15 +214,38 @@ class Run {
 
 function startProgram(options: ProgramOptions, watcher: Watcher): ChildProcessWithoutNullStreams {
   try {
-    const child = spawn(options.program, [...(options.args ?? [])], {
-      env: environment(options.env), detached: true, stdio: ['pipe', 'pipe', 'pipe'], ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    const env = environment(options.env);
+    const child = spawn('/bin/sh', ['-c', gate(env), located(options, env['PATH']), ...(options.args ?? [])], {
+      env, detached: true, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    if (child.pid !== undefined) watcher.stdin.write(`${String(child.pid)}\n`);
+    const word = child.stdio[3] as Writable;
+    word.on('error', () => undefined);
+    if (child.pid !== undefined) {
+      watcher.stdin.write(`${String(child.pid)}\n`);
+      word.end('\n');
+    }
     return child;
   } catch (error) {
     watcher.stdin.end();
     throw error;
   }
+}
+
+/** Where the program is, as `execvp` would find it. Throws ENOENT or EACCES. */
+function located({ program, cwd = '.' }: ProgramOptions, path = '/usr/bin:/bin'): string {
+  let refused: unknown;
+  for (const folder of program.includes('/') ? [''] : path.split(delimiter)) {
+    const file = resolve(cwd, folder, program);
+    try {
+      accessSync(file, modes.X_OK);
+      if (statSync(file).isFile()) return file;
+      refused = Object.assign(new Error(`${file} is no file`), { code: 'EACCES' });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (refused === undefined || code === 'EACCES') refused = error;
+    }
+  }
+  throw refused;
 }
 
 function startWatcher(): Watcher {

@@ -159,8 +159,8 @@ export class Door {
     return this.#db.call('sweep_due', [limit, silenceMs], { patienceMs: 0 });
   }
 
-  taskSweep(task: string, holder: string, silenceMs: number): Promise<{ moves?: number; judged?: number; woken?: boolean; busy?: true }> {
-    return this.#db.call('task_sweep', [task, holder, silenceMs], { patienceMs: 0 });
+  taskSweep(task: string, holder: string, silenceMs: number, wakeMaxMs: number = LIMITS.driver_wake_ms_max): Promise<{ moves?: number; judged?: number; woken?: boolean; busy?: true }> {
+    return this.#db.call('task_sweep', [task, holder, silenceMs, wakeMaxMs], { patienceMs: 0 });
   }
 
   sweepMark(): Promise<{ readonly mark: number }> {

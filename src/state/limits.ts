@@ -67,6 +67,8 @@ export const LIMITS = {
   sweep_batch_rows: 200,
   /** A due row without a claim for this long has a silent driver. */
   driver_silence_ms: 10_000,
+  /** It is woken; again after three times that, doubled up to this while nothing else happens. */
+  driver_wake_ms_max: 15 * 60_000,
   /** So often Temporal is asked for runs that were terminated, and for the drivers of the next open tasks. */
   drift_interval_ms: 5_000,
   drift_batch_rows: 200,

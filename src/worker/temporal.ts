@@ -1,16 +1,14 @@
-/** What a worker needs of Temporal's SDK: its runtime, the workflow bundle, connections, search attributes. */
+/** What a worker needs of Temporal's SDK: its runtime, connections, search attributes. */
 import { Connection } from '@temporalio/client';
-import { bundleWorkflowCode, NativeConnection, Runtime } from '@temporalio/worker';
-import type { Logger as SdkLogger, WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { NativeConnection, Runtime } from '@temporalio/worker';
+import type { Logger as SdkLogger } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { TemporalConnection } from '../config.ts';
 import { ThroughlineError } from '../errors.ts';
 import { searchAttributeNames } from '../workflows/names.ts';
 
 /** The SDK's warnings and errors go to our log; what it tells of its own life does not. */
-const sdkLogger = (log: Logger): SdkLogger => ({
+export const sdkLogger = (log: Logger): SdkLogger => ({
   log: () => undefined,
   trace: () => undefined,
   debug: () => undefined,
@@ -39,23 +37,6 @@ export function installRuntime(log: Logger, metricsAddress: string | undefined):
     log.debug({ err: error }, 'the program has installed its own Temporal runtime');
   }
   runtimeIsOurs = true;
-}
-
-/** By whether it is traced; the workflow code, bundled once for a process. */
-const bundles = new Map<boolean, Promise<WorkflowBundleWithSourceMap>>();
-
-export function workflowBundle(log: Logger, traced: boolean): Promise<WorkflowBundleWithSourceMap> {
-  const present = bundles.get(traced);
-  if (present !== undefined) return present;
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const interceptors = (): string => createRequire(import.meta.url).resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors');
-  const bundle = bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
-    logger: sdkLogger(log),
-    ...(traced ? { workflowInterceptorModules: [interceptors()] } : {}),
-  });
-  bundles.set(traced, bundle);
-  return bundle;
 }
 
 /** Throws TEMPORAL_UNAVAILABLE. */

@@ -16,13 +16,14 @@ import { LIMITS } from '../state/index.ts';
 import type { Tracing } from '../tracing/index.ts';
 import { AddressPolicy } from '../webhooks/address.ts';
 import { BulkDriver } from './bulk-driver.ts';
+import { workflowBundle } from './bundle.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Drift } from './drift.ts';
 import { Loop } from './loop.ts';
 import { quietLogger } from './log.ts';
 import { Notifier } from './notifier.ts';
 import { Sweeper } from './sweeper.ts';
-import { connect, hasSearchAttributes, installRuntime, workflowBundle } from './temporal.ts';
+import { connect, hasSearchAttributes, installRuntime, sdkLogger } from './temporal.ts';
 import { tracedBy } from './traced.ts';
 import { versioningOptions } from './versioning.ts';
 import type { Deployment } from './versioning.ts';
@@ -135,7 +136,7 @@ export class TaskWorker {
       });
       const worker = await Worker.create({
         connection: native, namespace, taskQueue, activities: { ...activities }, identity: holder,
-        workflowBundle: await workflowBundle(log, tracing !== undefined),
+        workflowBundle: await workflowBundle(sdkLogger(log), tracing !== undefined),
         ...traced?.worker,
         ...versioningOptions(options.deployment),
         maxConcurrentActivityTaskExecutions: attemptsAtOnce,

@@ -176,14 +176,16 @@ describe('how it is stopped', () => {
     }
   });
 
-  // Within the first milliseconds of a program's life its watcher may not know it yet: docs/programs.md says so.
-  test('a worker that is killed leaves no program running', async () => {
-    const file = join(folder, 'orphan');
+  test('a worker that is killed leaves no program running, not even one that has just begun', async () => {
+    const files = Array.from({ length: 4 }, (_, n) => join(folder, `orphan-${String(n)}`));
     const code = `import { runProgram } from ${JSON.stringify(resolve('src/activities/program.ts'))};
-      await runProgram({ signal: new AbortController().signal }, { program: '/bin/sh', args: ['-c', 'sleep 2; echo $$ > ${file}; exec sleep 600'] });`;
+      await Promise.all(${JSON.stringify(files)}.map((file) => runProgram({ signal: new AbortController().signal }, { program: '/bin/sh', args: ['-c', 'echo $$ > ' + file + '; exec sleep 600'] })));`;
     const worker = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code], { stdio: 'ignore' });
-    await written(file);
+    await Promise.race(files.map(written));
     worker.kill('SIGKILL');
-    await until(() => !alive(pidIn(file)));
+    await new Promise((done) => worker.once('exit', done));
+    const begun = files.filter((file) => existsSync(file) && readFileSync(file, 'utf8').includes('\n'));
+    expect(begun.length).toBeGreaterThan(0);
+    await until(() => begun.every((file) => !alive(pidIn(file))));
   });
 });

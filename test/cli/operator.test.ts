@@ -55,7 +55,7 @@ describe('doctor', () => {
       await (await Tale.of(own, { effects: 'none', probe: false })).claim();
       await own.shiftClock(20 * MINUTE);
       await own.query(`insert into throughline.worker (id, offers, task_queue, seen_at, clock_skew_ms) values ('w/1', '[]', 'q', throughline.now(), 3600000)`);
-      await own.query("create or replace function throughline._silence_window(p_now timestamptz, p_silence_ms bigint) returns text language sql immutable as $$ select 'edited' $$");
+      await own.query("create or replace function throughline._ms_of(p timestamptz) returns text language sql immutable as $$ select 'edited' $$");
       const doctor = documentOf(await cli(['doctor', '--json'], { env: env(own.url) })) as Doctor;
       expect(levelsOf(doctor)).toMatchObject({
         FUNCTIONS_EDITED: 'problem', CLOCK_SHIFTED: 'problem', CLOCK_WORKERS: 'warning', OUTBOX_PARKED: 'problem', OUTBOX_LATE: 'problem', STEPS_DEAD: 'warning', STEPS_UNCONFIRMED: 'warning',

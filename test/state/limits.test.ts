@@ -32,6 +32,7 @@ describe('limits', () => {
     ['a wait between attempts can be kept', 'backoff_ms_max', 'delay_ms_max'],
     ['wake-ups are sent faster than the sweeper looks', 'dispatch_interval_ms', 'sweep_interval_ms'],
     ['a driver is called silent only after several looks', 'sweep_interval_ms', 'driver_silence_ms'],
+    ['a silent driver is woken again before it is left alone for long', 'driver_silence_ms', 'driver_wake_ms_max'],
     ['a worker is called gone only after several looks', 'sweep_interval_ms', 'worker_seen_ms'],
     ['a sender gives up before its rows are another one\'s', 'webhook_timeout_ms', 'notify_hold_ms'],
     ['one webhook never takes a whole batch', 'notify_each_rows', 'notify_batch_rows'],

@@ -90,7 +90,7 @@ class Batches {
 
 export class Proxy {
   readonly #server: Server;
-  readonly #target: { readonly host: string; readonly port: number };
+  #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
   readonly #rules: Rule[] = [];
   readonly #isPostgres: boolean;
@@ -134,6 +134,12 @@ export class Proxy {
   /** The server behind it is away: connections break, new ones are refused. */
   cut(): void {
     this.#away = true;
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Another server answers from now on; connections to the one before break. */
+  turnTo(target: { host: string; port: number }): void {
+    this.#target = target;
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 

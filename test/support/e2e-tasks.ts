@@ -88,7 +88,11 @@ export function createE2eTasks(outside: Outside = {}) {
       steps: (flow) =>
         flow.step('post', {
           ...retries, result: posted, effects: { picture: dedupes, body: { ...dedupes, submits: true } }, ...(receipt ? { receipt: { within: '60s' } } : {}),
-          probe: (context: ProbeContext<unknown, unknown>) => probe(platform, context as Parameters<typeof probe>[1]), checks: looks, proof: { readBack: readBackFrom(platform) },
+          probe: async (context: ProbeContext<unknown, unknown>) => {
+            const found = await probe(platform, context as Parameters<typeof probe>[1]);
+            return 'externalId' in found ? { ...found, result: { id: found.externalId } } : found;
+          },
+          checks: looks, proof: { readBack: readBackFrom(platform) },
           withdraw: { ...dedupes, run: (context) => withdraw(platform, context) },
           run: async (context) => {
             await stand(context, 'start');

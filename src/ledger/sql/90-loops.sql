@@ -69,7 +69,6 @@ create or replace function throughline.sweep_due(p_limit integer, p_silence_ms b
 declare
   v_now timestamptz := throughline.now();
   v_silent timestamptz := v_now - throughline._interval(p_silence_ms);
-  v_window text := throughline._silence_window(v_now, p_silence_ms);
   c record;
 begin
   for c in select id from throughline.receipt where verdict is null and task_id is null order by id limit p_limit for update skip locked loop
@@ -81,29 +80,39 @@ begin
       union all (select task_id from throughline.step where receipt_due_at < v_silent and withdraw_due_at is null order by receipt_due_at limit p_limit)
       union all (select s.task_id from throughline.task t join throughline.step s on s.task_id = t.id
         where t.deadline_at < v_now and not t.at_rest and s.state in ('waiting', 'queued') order by t.deadline_at limit p_limit)
-      -- A driver that was woken in this window is not asked again: rows that nobody can run must not hide the others.
+      -- A driver that was woken for it is not woken again soon: rows that nobody can run must not hide the others.
       union all (select task_id from throughline.step s where state in ('queued', 'unconfirmed') and (state = 'queued' or next_check_at is null) and next_run_at < v_silent
-        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_run_at limit p_limit)
+        and not throughline._woken(s.task_id, next_run_at, v_now) order by next_run_at limit p_limit)
       union all (select task_id from throughline.step s where withdraw_expires_at < v_now or (withdraw_claim_id is null and withdraw_due_at < v_silent
-        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window)) order by withdraw_due_at limit p_limit)
+        and not throughline._woken(s.task_id, withdraw_due_at, v_now)) order by withdraw_due_at limit p_limit)
       union all (select task_id from throughline.step s where greatest(next_check_at, check_expires_at) < v_silent and next_check_at < v_silent and withdraw_due_at is null
-        and not exists (select from throughline.recovery r where r.task_id = s.task_id and r.step = '' and r.kind = 'driver_silent' and r.window_key = v_window) order by next_check_at limit p_limit)
+        and not throughline._woken(s.task_id, greatest(next_check_at, check_expires_at), v_now) order by next_check_at limit p_limit)
       union all (select task_id from throughline.receipt where verdict is null and task_id is not null and received_at < v_silent order by verdict_facts <> '{}', received_at limit p_limit)
     ) x) d);
 end $$;
 
-create or replace function throughline._silence_window(p_now timestamptz, p_silence_ms bigint) returns text language sql immutable as $$
-  select floor(extract(epoch from p_now) * 1000 / (3 * p_silence_ms))::text
+-- Whether the task's driver was woken after p_due, and is left alone for now.
+create or replace function throughline._woken(p_task uuid, p_due timestamptz, p_now timestamptz) returns boolean language sql stable as $$
+  select exists (select from throughline.recovery r where r.task_id = p_task and r.step = '' and r.kind = 'driver_silent' and r.until > p_now and r.at >= p_due)
 $$;
 
--- One task of the sweep, in a transaction of its own: ticks it, and wakes its driver, once in its window.
-create or replace function throughline.task_sweep(p_task uuid, p_holder text, p_silence_ms bigint) returns jsonb language plpgsql as $$
+-- Since when the newest due thing of a step waits for a driver that has been silent; null: nothing does.
+create or replace function throughline._silent_since(s throughline.step, p_silent timestamptz) returns timestamptz language sql immutable as $$
+  select max(due) from (values
+    (case when s.state = 'queued' or (s.state = 'unconfirmed' and s.next_check_at is null) then s.next_run_at end),
+    (case when s.withdraw_claim_id is null then s.withdraw_due_at end),
+    (case when s.withdraw_due_at is null and s.next_check_at is not null then greatest(s.next_check_at, s.check_expires_at) end)) d (due) where due < p_silent
+$$;
+
+-- One task of the sweep, in a transaction of its own: ticks it, and wakes its driver: ever later while nothing else happens.
+create or replace function throughline.task_sweep(p_task uuid, p_holder text, p_silence_ms bigint, p_silence_max_ms bigint) returns jsonb language plpgsql as $$
 declare
   t throughline.task;
   v_now timestamptz;
   v_moves integer;
   v_judged integer := 0;
   v_due boolean;
+  v_wakes integer;
   c record;
 begin
   select * into t from throughline.task where id = p_task for no key update skip locked;
@@ -113,15 +122,16 @@ begin
     if throughline._judge_safely(c.id, v_now) then v_judged := v_judged + 1; end if;
   end loop;
   v_moves := throughline._tick(p_task, v_now, 'sweeper:' || p_holder);
-  v_due := exists (select from throughline.step s where s.task_id = p_task and (
-    (s.state = 'queued' and s.next_run_at < v_now - throughline._interval(p_silence_ms))
-    or (s.state = 'unconfirmed' and s.next_check_at is null and s.next_run_at < v_now - throughline._interval(p_silence_ms))
-    or (s.withdraw_claim_id is null and s.withdraw_due_at < v_now - throughline._interval(p_silence_ms))
-    or (s.withdraw_due_at is null and greatest(s.next_check_at, s.check_expires_at) < v_now - throughline._interval(p_silence_ms))))
+  v_due := exists (select from throughline.step s where s.task_id = p_task
+      and not throughline._woken(p_task, throughline._silent_since(s, v_now - throughline._interval(p_silence_ms)), v_now)
+      and throughline._silent_since(s, v_now - throughline._interval(p_silence_ms)) is not null)
     and not exists (select from throughline.outbox where task_id = p_task);
   if v_due then
-    insert into throughline.recovery (task_id, kind, window_key, at, by)
-    values (p_task, 'driver_silent', throughline._silence_window(v_now, p_silence_ms), v_now, p_holder) on conflict do nothing;
+    select count(*) into v_wakes from throughline.recovery where task_id = p_task and step = '' and kind = 'driver_silent'
+      and at > (select max(at) from throughline.timeline where task_id = p_task and kind <> 'note');
+    insert into throughline.recovery (task_id, kind, window_key, at, until, by)
+    values (p_task, 'driver_silent', throughline._ms_of(v_now), v_now,
+      v_now + throughline._interval(least(3 * p_silence_ms * 2 ^ least(v_wakes, 20), p_silence_max_ms)::bigint), p_holder) on conflict do nothing;
     v_due := found;
   end if;
   if v_moves + v_judged > 0 or v_due then perform throughline._wake(p_task, v_now, true); end if;
