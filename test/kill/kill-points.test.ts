@@ -1,4 +1,6 @@
 /** Processes killed at named failpoints; `npm run kill` is the long form, and docs/reliability.md has its figures. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { FAILPOINTS } from '../../src/failpoint.ts';
 import { campaign, killedInEveryAttempt } from './campaign.ts';
@@ -18,3 +20,8 @@ test('a process killed in every attempt of one task: each is counted, it is dead
   expect(hopeless).toMatchObject({ status: 'dead', reason: 'attempts_exhausted', steps: [expect.objectContaining({ attempt: 3 })] });
   expect(others.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
 }, 300_000);
+
+test('the long form loads without the test runner', async () => {
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  expect((await promisify(execFile)(process.execPath, ['--import', 'tsx', 'test/kill/run.ts', '--help'], { env })).stdout).toContain('--points');
+}, 60_000);

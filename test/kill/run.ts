@@ -4,7 +4,11 @@ import globalSetup from '../support/global-setup.ts';
 import globalTeardown from '../support/global-teardown.ts';
 import { campaign } from './campaign.ts';
 
-const { values } = parseArgs({ options: { points: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } } });
+const { values } = parseArgs({ options: { points: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' }, help: { type: 'boolean', default: false } } });
+if (values.help) {
+  process.stdout.write('npm run kill -- [--points 200] [--seed 1]\n');
+  process.exit(0);
+}
 await globalSetup();
 try {
   const report = await campaign({ seed: Number(values.seed), kills: Number(values.points), log: (line) => process.stderr.write(`${line}\n`) });
