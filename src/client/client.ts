@@ -223,9 +223,12 @@ export class ThroughlineClient implements ThroughlineSurface {
     return this.#operator.replay(task, replay);
   }
 
-  /** Stops waiting for the other side: the step needs a person from then on, and it may still happen. TRANSITION_REFUSED where nothing waits. */
-  abandonWait(task: string, step: string, deed: Deed): Promise<CancelAnswer> {
-    return this.#operator.abandonWait(task, step, deed);
+  /**
+   * Stops waiting for the other side, of one step or of each that waits: it needs a person from then on, and it may still happen.
+   * TRANSITION_REFUSED where nothing waits.
+   */
+  abandonWait(task: string, action: Action): Promise<CancelAnswer> {
+    return this.#operator.abandonWait(task, action);
   }
 
   /**

@@ -8,6 +8,7 @@ import type { CancelAnswer, ConfirmAnswer, CorrectAnswer, Door, ReplayAnswer, Re
 import { LIMITS, REASON_CODES } from '../state/index.ts';
 import type { ReasonCode } from '../state/index.ts';
 import { checkedTaskId } from './checks.ts';
+import type { Action } from './client.ts';
 
 /** Who acts and why. `id` makes the action idempotent; without it each call is an action of its own. */
 export interface Deed {
@@ -70,8 +71,8 @@ export class Operator {
     return this.#door.taskReplay(checkedTaskId(task), checkedAction(row));
   }
 
-  async abandonWait(task: string, step: string, deed: Deed): Promise<CancelAnswer> {
-    return this.#door.waitAbandon(checkedTaskId(task), checkedAction({ ...this.#deed(deed), step }));
+  async abandonWait(task: string, action: Action): Promise<CancelAnswer> {
+    return this.#door.waitAbandon(checkedTaskId(task), checkedAction({ ...this.#deed(action), ...(action.step === undefined ? {} : { step: action.step }) }));
   }
 
   async confirm(task: string, present: boolean, seen: Presence): Promise<ConfirmAnswer> {

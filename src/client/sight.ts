@@ -72,7 +72,8 @@ export class TemporalSightings {
   /** The SDK takes longer to load than the ledger to answer: only who asks Temporal waits for it. */
   #open(): Promise<Opened> {
     this.#opened ??= import('@temporalio/client').then(({ Client, Connection, WorkflowNotFoundError }) => {
-      const connection = Connection.lazy(this.#options);
+      // Tried once: who is away is said to be away at once, not after ten tries.
+      const connection = Connection.lazy({ ...this.#options, interceptors: [] });
       return { connection, client: new Client({ connection, namespace: this.#namespace }), isNotFound: (error) => error instanceof WorkflowNotFoundError };
     });
     return this.#opened;

@@ -108,7 +108,7 @@ export class Door {
     return this.#db.call('withdrawal_outcome', [task, step, withoutUndefined(row)], options);
   }
 
-  waitAbandon(task: string, row: ActionRow & { readonly step: string }): Promise<CancelAnswer> {
+  waitAbandon(task: string, row: ActionRow & { readonly step?: string }): Promise<CancelAnswer> {
     return this.#db.call('wait_abandon', [task, row]);
   }
 

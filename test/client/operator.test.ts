@@ -49,7 +49,7 @@ describe('abandon wait', () => {
   test.each(['submitted', 'received', 'in_progress', 'unconfirmed'])('ends the wait of a step that is %s, once under its id, and says that it may still happen', async (state) => {
     const tale = await Tale.of(ledger);
     await waiting(tale, state);
-    const abandon = () => client.abandonWait(tale.task, tale.step, { ...WHY, id: 'ticket-1' });
+    const abandon = () => client.abandonWait(tale.task, { ...WHY, step: tale.step, id: 'ticket-1' });
     const answer = await abandon();
     expect(answer).toMatchObject({ verb: 'abandon_wait', verdict: 'needs_person', by: WHY.by, why: WHY.why, steps: [{ step: 'publish', found: state, state: 'dead' }] });
     await repeated(tale.task, abandon, { verdict: 'needs_person' });
@@ -58,15 +58,27 @@ describe('abandon wait', () => {
     expect((await client.explain(tale.task, { lang: 'zh-CN' })).cancels[0]?.sentence).not.toBe(e.cancels[0]?.sentence);
   });
 
+  test('without a step: each step that waits, and no other', async () => {
+    const tale = await Tale.of(ledger, [{ name: 'one' }, { name: 'two' }, { name: 'three' }]);
+    await waiting(tale.about('one'), 'submitted');
+    await waiting(tale.about('two'), 'unconfirmed');
+    const abandon = () => client.abandonWait(tale.task, { ...WHY, id: 'ticket-2' });
+    const answer = await abandon();
+    expect(answer.steps.map(({ step, found, state }) => [step, found, state])).toEqual([['one', 'submitted', 'dead'], ['two', 'unconfirmed', 'dead']]);
+    await repeated(tale.task, abandon, { verdict: 'needs_person' });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, WHY))).toMatchObject({ code: 'TRANSITION_REFUSED' });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, { ...WHY, step: 'one', id: 'ticket-2' }))).toMatchObject({ code: 'ID_CONFLICT' });
+  });
+
   test('is refused where nothing waits, for what is unknown, and under an id that was used for a cancel', async () => {
     const tale = await Tale.of(ledger);
-    expect(await refusal(tale.task, () => client.abandonWait(tale.task, tale.step, WHY))).toMatchObject({ code: 'TRANSITION_REFUSED', facts: { state: 'queued' } });
-    expect(await refusal(tale.task, () => client.abandonWait(tale.task, 'nosuch', WHY))).toMatchObject({ code: 'STEP_UNKNOWN' });
-    expect(await refusal(tale.task, () => client.abandonWait(UNKNOWN, tale.step, WHY))).toMatchObject({ code: 'TASK_UNKNOWN' });
-    expect(await refusal(tale.task, () => client.abandonWait(tale.task, tale.step, { by: 'oda', why: '  ' }))).toMatchObject({ code: 'REASON_REQUIRED', path: '/why' });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, { ...WHY, step: tale.step }))).toMatchObject({ code: 'TRANSITION_REFUSED', facts: { state: 'queued' } });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, { ...WHY, step: 'nosuch' }))).toMatchObject({ code: 'STEP_UNKNOWN' });
+    expect(await refusal(tale.task, () => client.abandonWait(UNKNOWN, { ...WHY, step: tale.step }))).toMatchObject({ code: 'TASK_UNKNOWN' });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, { step: tale.step, by: 'oda', why: '  ' }))).toMatchObject({ code: 'REASON_REQUIRED', path: '/why' });
     await waiting(tale, 'submitted');
     await tale.cancel({ id: 'ticket-1' });
-    expect(await refusal(tale.task, () => client.abandonWait(tale.task, tale.step, { ...WHY, id: 'ticket-1' }))).toMatchObject({ code: 'ID_CONFLICT' });
+    expect(await refusal(tale.task, () => client.abandonWait(tale.task, { ...WHY, step: tale.step, id: 'ticket-1' }))).toMatchObject({ code: 'ID_CONFLICT' });
   });
 });
 
@@ -175,7 +187,7 @@ describe('confirm', () => {
     expect(await bad({ item: 'x'.repeat(201) })).toMatchObject({ code: 'INPUT_TOO_LARGE', path: '/item' });
     const review = await Tale.of(ledger, { name: 'review', review: true });
     await reviewing(review, 'received');
-    await client.abandonWait(review.task, review.step, WHY);
+    await client.abandonWait(review.task, { ...WHY, step: review.step });
     await client.confirmEffect(review.task, seen(review, { effect: 'request' }));
     expect(await review.state()).not.toBe('succeeded');
   });

@@ -101,7 +101,7 @@ describe('no rule is passed by', () => {
   test('what matched, was applied or came after the end cannot be matched again', async () => {
     const tale = await submitted();
     const matched = await put(tale, 'received');
-    await client.abandonWait(tale.task, tale.step, WHY);
+    await client.abandonWait(tale.task, { ...WHY, step: tale.step });
     const late = await put(tale, 'completed');
     for (const [delivery, verdict] of [[matched, 'matched'], [late, 'after_end']] as const) {
       expect(await refusal(tale, delivery, () => client.rematchReceipt(delivery, to(tale)))).toMatchObject({ code: 'RECEIPT_NOT_REMATCHABLE', facts: { verdict, because: 'verdict' } });

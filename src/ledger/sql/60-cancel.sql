@@ -89,28 +89,35 @@ begin
   return throughline.cancel_answer(p_task, p ->> 'id', v_now);
 end $$;
 
--- A person stops the waiting; it may still happen: {id, by, why, step}.
+-- A person stops the waiting; it may still happen: {id, by, why, step?}; without a step, of each step that waits.
 create or replace function throughline.wait_abandon(p_task uuid, p jsonb) returns jsonb language plpgsql as $$
 declare
   t throughline.task;
   s throughline.step;
   v_now timestamptz;
   v_answer jsonb;
+  v_steps text[] := '{}';
 begin
   t := throughline._lock(p_task);
   if t.id is null then return throughline._unknown(p_task); end if;
-  select * into s from throughline.step where task_id = p_task and name = p ->> 'step' for update;
-  if not found then return jsonb_build_object('error', 'STEP_UNKNOWN', 'step', p ->> 'step'); end if;
+  perform from throughline.step where task_id = p_task order by ordinal for update;
   v_now := throughline.now();
-  if not exists (select from throughline.cancel where task_id = p_task and id = p ->> 'id')
-    and (throughline._rule('abandon_wait', s.state, throughline._facts(s, 'abandon_wait', v_now, '{}'))).label is null then
-    return jsonb_build_object('error', 'TRANSITION_REFUSED', 'event', 'abandon_wait', 'state', s.state);
+  if not exists (select from throughline.cancel where task_id = p_task and id = p ->> 'id') then
+    for s in select * from throughline.step where task_id = p_task and (p ->> 'step' is null or name = p ->> 'step') order by ordinal loop
+      if (throughline._rule('abandon_wait', s.state, throughline._facts(s, 'abandon_wait', v_now, '{}'))).label is not null then v_steps := v_steps || s.name; end if;
+    end loop;
+    if v_steps = '{}' and s.name is not null then
+      return jsonb_strip_nulls(jsonb_build_object('error', 'TRANSITION_REFUSED', 'event', 'abandon_wait', 'step', p -> 'step', 'state', case when p ->> 'step' is null then t.status else s.state end));
+    end if;
   end if;
   v_answer := throughline._cancel_open(p_task, p, 'abandon_wait', v_now);
   if v_answer is not null then return v_answer; end if;
   insert into throughline.cancel_step (task_id, cancel_id, step, found, in_flight, verdict, reason, verdict_at)
-  values (p_task, p ->> 'id', s.name, s.state, throughline._in_flight(p_task, s.name), 'needs_person', 'wait_abandoned', v_now);
-  perform throughline._move(p_task, s.name, 'abandon_wait', v_now, p ->> 'by', jsonb_build_object('facts', jsonb_build_object('why', p -> 'why')));
+  select p_task, p ->> 'id', x.name, x.state, throughline._in_flight(p_task, x.name), 'needs_person', 'wait_abandoned', v_now
+  from throughline.step x where x.task_id = p_task and x.name = any (v_steps) order by x.ordinal;
+  for s in select * from throughline.step where task_id = p_task and name = any (v_steps) order by ordinal loop
+    perform throughline._move(p_task, s.name, 'abandon_wait', v_now, p ->> 'by', jsonb_build_object('facts', jsonb_build_object('why', p -> 'why')));
+  end loop;
   perform throughline._after(p_task, v_now, p ->> 'by', true);
   return throughline.cancel_answer(p_task, p ->> 'id', v_now);
 end $$;
