@@ -104,10 +104,15 @@ describe('the arrows', () => {
 });
 
 describe('the linter', () => {
-  /** The rules that this text breaks, as if it stood in the file. */
+  /** The rules that this text breaks, as if it stood in the file of a project without another one. */
   function lint(file: string, text: string): string[] {
-    const args = ['--stdin', '--stdin-filename', file, '--format', 'json'];
-    const { stdout } = spawnSync(resolve('node_modules/.bin/eslint'), args, { input: text, encoding: 'utf8' });
+    const folder = mkdtempSync(join(tmpdir(), 'throughline-lint-'));
+    for (const name of ['eslint.config.js', 'tsconfig.json', 'package.json']) cpSync(name, join(folder, name));
+    symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+    const { stdout } = spawnSync(resolve('node_modules/.bin/eslint'), [file, '--format', 'json'], { cwd: folder, encoding: 'utf8' });
+    rmSync(folder, { recursive: true, force: true });
     const [result] = JSON.parse(stdout) as { messages: { ruleId: string }[] }[];
     return result?.messages.map(({ ruleId }) => ruleId) ?? [];
   }
