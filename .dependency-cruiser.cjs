@@ -18,16 +18,17 @@ const MAY_IMPORT = {
   client: ['metrics', 'tracing/spans', 'state', 'workflows/messages', 'workflows/names', 'ledger', 'define', 'webhooks/signature', 'webhooks/url', 'errors.ts'],
   // Signing and sending; `webhooks/signature` is for all who send or are sent something.
   webhooks: ['state', 'errors.ts'],
-  api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'config.ts', 'errors.ts', 'state'],
+  api: ['metrics', 'tracing', 'client', 'webhooks/signature', 'console', 'config.ts', 'errors.ts', 'state'],
   // The client over HTTP: of the direct one it sees types alone.
   http: ['client', 'ledger', 'define', 'state', 'errors.ts'],
-  console: ['client', 'config.ts', 'errors.ts', 'state'],
+  // The API serves it; of the API it takes who calls, and which language.
+  console: ['client', 'api/caller', 'api/language', 'config.ts', 'errors.ts', 'state'],
   cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'ledger/inspect', 'workflows/names', 'define', 'metrics', 'tracing', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],
 };
 
 /** A file, a folder, or a file without its ending. */
-const pathOf = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}(/|\\.ts$)`);
+const pathOf = (name) => (name.endsWith('.ts') ? `^src/${name.replace('.', '\\.')}$` : `^src/${name}(/|\\.tsx?$)`);
 
 const folderRules = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   name: `${folder}-may-import`,
@@ -127,7 +128,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],
-      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json'],
     },
   },
 };

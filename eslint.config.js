@@ -9,7 +9,7 @@ export default tseslint.config(
   { ignores: ['node_modules/', 'dist/', 'coverage/', '.throughline/', 'bench/node_modules/', 'test/histories/**/*.json'] },
   eslint.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [...tseslint.configs.strictTypeChecked, ...tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

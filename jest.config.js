@@ -2,12 +2,19 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
       {
         jsc: { parser: { syntax: 'typescript' }, target: 'es2022', keepClassNames: true },
+        sourceMaps: 'inline',
+      },
+    ],
+    '^.+\\.tsx$': [
+      '@swc/jest',
+      {
+        jsc: { parser: { syntax: 'typescript', tsx: true }, target: 'es2022', keepClassNames: true, transform: { react: { runtime: 'automatic', importSource: 'preact' } } },
         sourceMaps: 'inline',
       },
     ],

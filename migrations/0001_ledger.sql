@@ -121,6 +121,8 @@ create table task (
   foreign key (type, version) references task_type (type, version)
 ) with (fillfactor = 85);
 create index task_list on task (created_at desc, id desc);
+-- The beginning of a key, and of the subject that it begins with.
+create index task_key on task (key text_pattern_ops) where key is not null;
 create index task_open on task (id) where not at_rest;
 -- A block range index costs nothing at a move; it finds what ended lately, and what is old enough to be pruned.
 create index task_ended on task using brin (ended_at);

@@ -622,6 +622,7 @@ table task (
 ) with (fillfactor=85)
 CREATE INDEX task_deadline ON task USING btree (deadline_at) WHERE ((deadline_at IS NOT NULL) AND (NOT at_rest))
 CREATE INDEX task_ended ON task USING brin (ended_at)
+CREATE INDEX task_key ON task USING btree (key text_pattern_ops) WHERE (key IS NOT NULL)
 CREATE INDEX task_list ON task USING btree (created_at DESC, id DESC)
 CREATE INDEX task_open ON task USING btree (id) WHERE (NOT at_rest)
 

@@ -35,6 +35,10 @@ export interface Config {
   readonly artifacts: string;
   /** `THROUGHLINE_WEBHOOK_ALLOW`: addresses and ranges, set apart by commas, that webhooks may call although they are not public. */
   readonly webhookAllow: readonly string[];
+  /** `THROUGHLINE_CONSOLE_KEY`: seals the console's sessions; the same for all processes that serve one console. Undefined: each process its own, and its sessions end with it. A secret. */
+  readonly consoleKey: string | undefined;
+  /** `THROUGHLINE_TEMPORAL_UI`: the address of Temporal's web UI, for the console's links. Undefined: no links. */
+  readonly temporalUi: string | undefined;
   /** `THROUGHLINE_LOG_LEVEL`. */
   readonly logLevel: LogLevel;
   /** `THROUGHLINE_LANG`: the language of sentences; codes are the same in each. */
@@ -62,6 +66,8 @@ const Environment = z.object({
     .transform((text) => text.split(',').map((one) => one.trim()).filter((one) => one !== ''))
     .refine((ranges) => ranges.every(isAddressRange), 'must be addresses or ranges such as 10.0.0.0/8, set apart by commas')
     .default([]),
+  THROUGHLINE_CONSOLE_KEY: z.string().min(32, 'must be at least 32 characters').max(1024, 'must be at most 1024 characters').optional(),
+  THROUGHLINE_TEMPORAL_UI: z.string().refine(isWebUrl, 'must be an http:// or https:// URL').optional(),
   THROUGHLINE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   THROUGHLINE_LANG: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).default('en'),
 });
@@ -87,6 +93,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, options: { read
     taskQueue: read.THROUGHLINE_TASK_QUEUE,
     artifacts: read.THROUGHLINE_ARTIFACTS ?? resolve(read.THROUGHLINE_ARTIFACT_DIR),
     webhookAllow: read.THROUGHLINE_WEBHOOK_ALLOW,
+    consoleKey: read.THROUGHLINE_CONSOLE_KEY,
+    temporalUi: read.THROUGHLINE_TEMPORAL_UI,
     logLevel: read.THROUGHLINE_LOG_LEVEL,
     lang: read.THROUGHLINE_LANG,
   };
@@ -125,9 +133,9 @@ export function requireDatabaseUrl(config: Config): string {
 }
 
 /** The configuration as data that may be printed or logged: without user, password and keys. */
-export function describeConfig({ temporalConnection: { tls, apiKey, metadata }, webhookAllow, ...config }: Config): Record<string, string | undefined> {
+export function describeConfig({ temporalConnection: { tls, apiKey, metadata }, webhookAllow, consoleKey, ...config }: Config): Record<string, string | undefined> {
   const secured = [...(tls === undefined || tls === false || tls === null ? [] : ['tls']), ...(apiKey === undefined ? [] : ['api key']), ...(metadata === undefined ? [] : ['headers'])];
-  return { ...config, webhookAllow: webhookAllow.join(', '), temporalConnection: secured.length === 0 ? 'plain' : secured.join(', '), databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
+  return { ...config, webhookAllow: webhookAllow.join(', '), consoleKey: consoleKey === undefined ? undefined : 'set',  temporalConnection: secured.length === 0 ? 'plain' : secured.join(', '), databaseUrl: config.databaseUrl === undefined ? undefined : redactUrl(config.databaseUrl) };
 }
 
 /** A URL with host, port and path only; query parameters may hold secrets as well (`?password=`). */
@@ -150,6 +158,10 @@ function invalid(issues: readonly z.core.$ZodIssue[]): ThroughlineError {
 
 function isPostgresUrl(value: string): boolean {
   return URL.canParse(value) && ['postgres:', 'postgresql:'].includes(new URL(value).protocol);
+}
+
+function isWebUrl(value: string): boolean {
+  return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol);
 }
 
 /** `10.0.0.0/8`, `fd00::/8`, or one address. */

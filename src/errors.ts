@@ -32,6 +32,7 @@ export const ERRORS = {
   TOKEN_INVALID: entry(401, 4, 'The token is not known, has expired or was revoked.'),
   ROLE_FORBIDDEN: entry(403, 4, 'The role of this token may not do that.'),
   TYPE_FORBIDDEN: entry(403, 4, 'This token is not for tasks of this type.'),
+  FORM_EXPIRED: entry(403, 4, 'This form is not of your session any more: load the page again and repeat.'),
   SENDER_FORBIDDEN: entry(403, 4, 'This token or key is not for receipts of this sender.'),
   RATE_LIMITED: entry(429, 5, 'Too many requests: try again later.'),
   SIGNATURE_INVALID: entry(401, 4, 'The message is not signed with a secret that is known here, or too long ago.'),

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
   .split('\n')
-  .filter((file) => /\.(ts|js|cjs|mjs|json|sql|md|yml|html|css|sh)$|^\.ci\//.test(file));
+  .filter((file) => /\.(tsx?|js|cjs|mjs|json|sql|md|yml|html|css|sh)$|^\.ci\//.test(file));
 const read = (file: string): string => readFileSync(file, 'utf8');
 
 /** The files whose text matches, with the line. */
@@ -42,7 +42,7 @@ describe('the files', () => {
 
   test('are small enough to read: none above 400 lines, few above 300', () => {
     const sizes = files
-      .filter((file) => /^(src|examples|scripts)\/.*\.ts$/.test(file))
+      .filter((file) => /^(src|examples|scripts)\/.*\.tsx?$/.test(file))
       .map((file) => ({ file, lines: read(file).split('\n').length }));
     expect(sizes.filter(({ lines }) => lines > 400)).toEqual([]);
     expect(sizes.filter(({ lines }) => lines > 300).length).toBeLessThanOrEqual(sizes.length / 20);

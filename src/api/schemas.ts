@@ -54,7 +54,7 @@ export const ReceiptBody = z.strictObject({
 
 export const ListQuery = z.strictObject({
   status: Status.optional(), type: z.string().optional(), reason: z.enum(REASON_CODES as unknown as readonly [string, ...string[]]).optional(), atRest: z.enum(['true', 'false']).optional(),
-  createdFrom: moment.optional(), createdTo: moment.optional(), key: z.string().optional(),
+  createdFrom: moment.optional(), createdTo: moment.optional(), key: z.string().optional(), text: z.string().optional().describe('the beginning of an id (at least 8 characters), of a key, or of the subject in it'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page_rows_max).optional(), cursor: z.string().max(200).optional(),
 });
 export const WaitQuery = z.strictObject({ wait: z.coerce.number().min(0).max(LIMITS.api_wait_seconds_max).optional().describe('answer when the task is at rest, or after so many seconds as it then is') });

@@ -9,6 +9,8 @@ import fastify from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject, validatorCompiler } from 'fastify-type-provider-zod';
 import type { ThroughlineClient } from '../client/client.ts';
+import { BASE, consolePlugin } from '../console/index.ts';
+import type { ConsoleOptions } from '../console/index.ts';
 import { ThroughlineError } from '../errors.ts';
 import type { Metrics } from '../metrics/index.ts';
 import { LIMITS } from '../state/index.ts';
@@ -34,6 +36,8 @@ export interface ApiOptions {
   readonly refusalsPerMinute?: number;
   /** A stream with nothing to say says so after this long, ms. Default 15 s. */
   readonly eventBeatMs?: number;
+  /** The console, at /console: see ConsoleOptions. */
+  readonly console?: Pick<ConsoleOptions, 'sessionKey' | 'temporalUi'>;
   /** Addresses or networks of proxies, whose X-Forwarded-For is believed. Default: nobody's, so that callers can't choose the address that limits count by. */
   readonly trustProxy?: readonly string[];
 }
@@ -108,20 +112,22 @@ export async function createApi(options: ApiOptions): Promise<Api> {
     request.log.warn({ request: request.id, code: error.code, route: request.routeOptions.url, ip: request.ip, token: request.caller?.token.name, facts: error.detail.facts }, 'refused');
   };
 
+  const identify = async (token: () => string, request: FastifyRequest): Promise<Caller> => {
+    try {
+      return new Caller(await client.access.identify(token()), client);
+    } catch (error) {
+      const limit = error instanceof ThroughlineError && error.status === 401 ? await strangers(request) : null;
+      if (limit !== null && !limit.isAllowed && limit.isExceeded) throw new ThroughlineError('RATE_LIMITED', { message: 'Too many requests without a token in force.' });
+      throw error;
+    }
+  };
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id).header('cache-control', 'no-store');
     const { permission } = request.routeOptions.config;
     if (permission === undefined || permission === null) return;
     // A signed receipt needs no token: its sender's key is checked with the body.
     if (permission === 'deliver_receipt' && request.headers.authorization === undefined && request.headers['webhook-signature'] !== undefined) return;
-    try {
-      const token = await client.access.identify(bearerOf(request));
-      request.caller = new Caller(token, client);
-    } catch (error) {
-      const limit = error instanceof ThroughlineError && error.status === 401 ? await strangers(request) : null;
-      if (limit !== null && !limit.isAllowed && limit.isExceeded) throw new ThroughlineError('RATE_LIMITED', { message: 'Too many requests without a token in force.' });
-      throw error;
-    }
+    request.caller = await identify(() => bearerOf(request), request);
     request.caller.may(permission);
   });
   app.addHook('onResponse', (request, reply, done) => {
@@ -139,6 +145,10 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   const deps: ApiDeps = { client, artifacts, metrics, stopping: stop.signal, eventBeatMs: options.eventBeatMs ?? LIMITS.event_beat_ms };
   for (const routes of [taskRoutes, actionRoutes, receiptRoutes, artifactRoutes, eventRoutes, systemRoutes]) routes(app, deps);
   app.get('/openapi.json', { schema: { hide: true } as never }, () => app.swagger());
+  await app.register(consolePlugin, {
+    prefix: BASE, client, artifacts, stopping: stop.signal, beatMs: deps.eventBeatMs, ...options.console,
+    identify: (token, request) => identify(() => token, request), refused: record, coded: (error, request) => codedRequestError(error, request.routeOptions.bodyLimit),
+  });
   await app.ready();
   return {
     app,

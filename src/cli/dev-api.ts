@@ -33,7 +33,7 @@ async function tokenIn(folder: string, { access }: ThroughlineClient): Promise<s
 export async function startApi(stack: Stack, withToken: boolean, port: number | undefined): Promise<DevApi> {
   const config = readConfig({ ...process.env, TEMPORAL_ADDRESS: stack.temporalAddress, TEMPORAL_NAMESPACE: stack.temporalNamespace, THROUGHLINE_LOG_LEVEL: process.env['THROUGHLINE_LOG_LEVEL'] ?? 'warn' }, { temporalProfile: false });
   const chosen = await choosePort({ demanded: port, remembered: API_PORT_DEFAULT, taken: new Set() });
-  const served = await serveApi({ databaseUrl: stack.databaseUrl, config, host: '127.0.0.1', port: chosen });
+  const served = await serveApi({ databaseUrl: stack.databaseUrl, config, host: '127.0.0.1', port: chosen, ...(stack.temporalUiUrl === undefined ? {} : { temporalUi: stack.temporalUiUrl }) });
   try {
     return { url: served.url, token: withToken ? await tokenIn(stack.dataDir, served.client) : null, close: () => served.close() };
   } catch (error) {

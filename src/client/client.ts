@@ -286,10 +286,11 @@ export class ThroughlineClient implements ThroughlineSurface {
 
   /** Tasks, newest first, by keyset pages. FILTER_INVALID, CURSOR_INVALID, TIME_INVALID. */
   async list(filter: ListFilter = {}): Promise<Page> {
-    const { status, reason, limit, createdFrom, createdTo } = filter;
+    const { status, reason, limit, text, createdFrom, createdTo } = filter;
     if (status !== undefined && !PARENT_STATUSES.includes(status)) throw new ThroughlineError('FILTER_INVALID', { path: '/status', message: `The status must be one of ${PARENT_STATUSES.join(', ')}.` });
     if (reason !== undefined && !REASON_CODES.includes(reason)) throw new ThroughlineError('FILTER_INVALID', { path: '/reason' });
     if (limit !== undefined) checkPageLimit(limit);
+    if (text !== undefined && text !== '') boundedText(text, '/text', LIMITS.key_chars_max);
     return this.#reader.taskList({
       ...filter,
       ...(createdFrom === undefined ? {} : { createdFrom: checkedTime(createdFrom, '/createdFrom') }),

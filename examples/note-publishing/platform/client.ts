@@ -146,7 +146,7 @@ export class PlatformClient {
   async #json<T>(
     method: string,
     path: string,
-    init: { readonly headers?: Record<string, string>; readonly body?: string | Buffer },
+    init: { readonly headers?: Record<string, string>; readonly body?: string | Uint8Array<ArrayBuffer> },
     options: CallOptions,
   ): Promise<T> {
     return this.#call(method, path, init, options, (bytes) => JSON.parse(bytes.toString('utf8')) as T);
@@ -155,7 +155,7 @@ export class PlatformClient {
   async #call<T>(
     method: string,
     path: string,
-    init: { readonly headers?: Record<string, string>; readonly body?: string | Buffer },
+    init: { readonly headers?: Record<string, string>; readonly body?: string | Uint8Array<ArrayBuffer> },
     options: CallOptions,
     read: (bytes: Buffer, headers: Headers) => T,
   ): Promise<T> {

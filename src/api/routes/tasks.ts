@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ThroughlineError } from '../../errors.ts';
 import { LIMITS } from '../../state/index.ts';
+import { languageOf } from '../language.ts';
 import { operation } from '../operation.ts';
 import type { ApiDeps } from '../operation.ts';
 import * as s from '../schemas.ts';
@@ -128,19 +129,4 @@ export function taskRoutes(app: FastifyInstance, { client, stopping }: ApiDeps):
       return { rows: (await client.taskTypes()).filter(({ type }) => types === undefined || types.includes(type)) };
     },
   });
-}
-
-/** The first of the wanted languages that there is, by weight. */
-export function languageOf(header: string | undefined): 'en' | 'zh-CN' {
-  const wanted = (header ?? '')
-    .split(',')
-    .map((part) => {
-      const [tag = '', ...options] = part.trim().toLowerCase().split(';');
-      const q = Number(options.map((option) => /^\s*q=([0-9.]+)$/.exec(option)?.[1]).find((value) => value !== undefined) ?? 1);
-      return { tag: tag.trim(), q: Number.isFinite(q) ? q : 0 };
-    })
-    .filter(({ q }) => q > 0)
-    .sort((a, b) => b.q - a.q);
-  const found = wanted.find(({ tag }) => /^(en|zh)(-|$)/.test(tag));
-  return found?.tag.startsWith('zh') === true ? 'zh-CN' : 'en';
 }

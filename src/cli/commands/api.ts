@@ -17,8 +17,8 @@ export const API_PORT_DEFAULT = 7480;
 export const apiCommand = () =>
   makeCommand<Options>({
     name: 'api',
-    summary: 'serve the HTTP API: tasks, actions, receipts, events',
-    description: 'Serves until SIGTERM, SIGINT or SIGHUP; then it takes nothing new, ends streams and waits, lets requests end, and exits with 0. Each request needs a token (`throughline tokens create`); receipts may be signed instead (`throughline sender-keys add`). The description is at /openapi.json, its page at /docs. --json answers one document when it is ready: {"url"}. Logs are JSON lines on stderr, without inputs and secrets.',
+    summary: 'serve the HTTP API and the console',
+    description: 'Serves until SIGTERM, SIGINT or SIGHUP; then it takes nothing new, ends streams and waits, lets requests end, and exits with 0. Each request needs a token (`throughline tokens create`); receipts may be signed instead (`throughline sender-keys add`). The description is at /openapi.json, its page at /docs; the console for people at /console. --json answers one document when it is ready: {"url"}. Logs are JSON lines on stderr, without inputs and secrets.',
     options: [
       option('--host <host>', 'the address to listen on (default: 127.0.0.1; 0.0.0.0 for every one)'),
       option('--port <port>', `0 takes a free one (default: ${String(API_PORT_DEFAULT)})`),
@@ -59,16 +59,17 @@ function checkedProxies(proxies: readonly string[]): readonly string[] {
 }
 
 /** The client, the server and what they need, as one thing that is closed in order. */
-export async function serveApi(options: { readonly databaseUrl: string; readonly config: Config; readonly host: string; readonly port: number; readonly connectionsMax?: number; readonly trustProxy?: readonly string[] }) {
+export async function serveApi(options: { readonly databaseUrl: string; readonly config: Config; readonly host: string; readonly port: number; readonly connectionsMax?: number; readonly trustProxy?: readonly string[]; readonly temporalUi?: string }) {
   const { databaseUrl, config, host, port, connectionsMax, trustProxy } = options;
   const [{ createClient, createLogger, openArtifactStore }, { createApi }, { Metrics }] = await Promise.all([import('../../index.ts'), import('../../api/index.ts'), import('../../metrics/index.ts')]);
-  const { temporalAddress: address, temporalNamespace: namespace, temporalConnection: connection } = config;
+  const { temporalAddress: address, temporalNamespace: namespace, temporalConnection: connection, consoleKey, temporalUi = options.temporalUi } = config;
+  const pages = { ...(consoleKey === undefined ? {} : { sessionKey: consoleKey }), ...(temporalUi === undefined ? {} : { temporalUi: { url: temporalUi, namespace } }) };
   const log = createLogger(config.logLevel);
   const metrics = new Metrics();
   const client = createClient({ databaseUrl, by: 'api', metrics, ...(connectionsMax === undefined ? {} : { connectionsMax }), ...(address === undefined ? {} : { temporal: { address, namespace, connection } }) });
   try {
     await client.verifySchema();
-    const api = await createApi({ client, metrics, log, artifacts: await openArtifactStore(config.artifacts), ...(trustProxy === undefined ? {} : { trustProxy }) });
+    const api = await createApi({ client, metrics, log, console: pages, artifacts: await openArtifactStore(config.artifacts), ...(trustProxy === undefined ? {} : { trustProxy }) });
     const url = await api.listen({ host, port });
     return {
       url, log, client,

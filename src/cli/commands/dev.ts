@@ -21,9 +21,9 @@ interface Options {
 export const devCommand = () =>
   makeCommand<Options>({
     name: 'dev',
-    summary: 'a local Postgres, Temporal and API, migrated, until Ctrl-C',
+    summary: 'a local Postgres, Temporal, API and console, migrated, until Ctrl-C',
     description:
-      "Starts a real Postgres and Temporal's dev server with its web UI, without Docker, brings the schema up to date, serves the HTTP API, prints the addresses, the environment to use and a token of the role admin, and stops all cleanly on Ctrl-C. Data stay in the folder; the next start takes the same ports if they are free, and ends what a killed one left over. Servers that DATABASE_URL or TEMPORAL_ADDRESS name are used instead of own ones, unless --own is given; in a Postgres that is not its own it makes no token. --json answers one document when all is up.",
+      "Starts a real Postgres and Temporal's dev server with its web UI, without Docker, brings the schema up to date, serves the HTTP API and the console, prints the addresses, the environment to use and a token of the role admin, and stops all cleanly on Ctrl-C. Data stay in the folder; the next start takes the same ports if they are free, and ends what a killed one left over. Servers that DATABASE_URL or TEMPORAL_ADDRESS name are used instead of own ones, unless --own is given; in a Postgres that is not its own it makes no token. --json answers one document when all is up.",
     options: [
       option('--data-dir <folder>', 'where the data live; one stack at a time in each (default: .throughline)'),
       option('--own', 'start both servers, whatever DATABASE_URL and TEMPORAL_ADDRESS say'),
@@ -104,7 +104,7 @@ function documentOf(stack: Stack, api: ApiAddress): Record<string, unknown> {
   const databaseUrl = isOurs(stack) ? stack.databaseUrl : redactUrl(stack.databaseUrl);
   return {
     database_url: databaseUrl, temporal_address: temporalAddress, temporal_namespace: temporalNamespace, temporal_ui_url: temporalUiUrl ?? null,
-    api_url: api.url, api_token: api.token, data_dir: dataDir, env: { ...environmentOf(stack, api), DATABASE_URL: databaseUrl },
+    api_url: api.url, console_url: `${api.url}/console`, api_token: api.token, data_dir: dataDir, env: { ...environmentOf(stack, api), DATABASE_URL: databaseUrl },
   };
 }
 
@@ -116,6 +116,7 @@ function lines(stack: Stack, api: ApiAddress, { terminal: { colours } }: Context
     `${colours.bold('Temporal')}      ${stack.temporalAddress} (namespace ${stack.temporalNamespace})`,
     ...(stack.temporalUiUrl === undefined ? [] : [`${colours.bold('Temporal UI')}   ${stack.temporalUiUrl}`]),
     `${colours.bold('API')}           ${api.url} (described at ${api.url}/docs)`,
+    `${colours.bold('Console')}       ${api.url}/console${api.token === null ? '' : ` (sign in with ${api.token})`}`,
     ...(api.token === null ? ['              no token was made: throughline tokens create NAME --role ROLE'] : []),
     `${colours.bold('Data')}          ${stack.dataDir}`,
     '',

@@ -1,0 +1,2 @@
+export { BASE, consolePlugin } from './plugin.ts';
+export type { ConsoleOptions } from './types.ts';

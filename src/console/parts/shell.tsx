@@ -1,0 +1,99 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The page around each page: head, bar, content. */
+import type { ComponentChildren } from 'preact';
+import { LANGUAGES } from '../../config.ts';
+import { address } from '../address.ts';
+import { assetAddress } from '../assets.ts';
+import { useFrame } from '../frame.ts';
+import { MESSAGES } from '../messages/index.ts';
+import { Form } from './form.tsx';
+
+const HTMX = JSON.stringify({ allowEval: false, includeIndicatorStyles: false, selfRequestsOnly: true, historyCacheSize: 0 });
+
+interface Props {
+  readonly title: string;
+  readonly current?: 'overview' | 'tasks' | undefined;
+  /** Goes on to this address of ours at once. */
+  readonly refresh?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+export function Shell({ title, current, refresh, children }: Props) {
+  const { m, lang, caller } = useFrame();
+  return (
+    <html lang={lang}>
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · ${m.brand}`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content={HTMX} />
+        {refresh === undefined ? null : <meta http-equiv="refresh" content={`0;url=${refresh}`} />}
+        <link rel="icon" href={assetAddress('icon.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetAddress('base.css')} />
+        <link rel="stylesheet" href={assetAddress('console.css')} />
+        <script src={assetAddress('htmx.js')} defer />
+        <script src={assetAddress('sse.js')} defer />
+        <script src={assetAddress('idiomorph.js')} defer />
+        <script src={assetAddress('console.js')} defer />
+      </head>
+      <body>
+        <a class="skip" href="#content">{m.skip}</a>
+        <header class="bar">
+          <a class="brand" href={address('/')}>
+            <Mark />
+            {m.brand}
+          </a>
+          {caller === null ? null : (
+            <nav aria-label={m.nav.label}>
+              <NavLink href={address('/')} here={current === 'overview'}>{m.nav.overview}</NavLink>
+              <NavLink href={address('/tasks')} here={current === 'tasks'}>{m.nav.tasks}</NavLink>
+            </nav>
+          )}
+          <Account />
+        </header>
+        <main id="content" tabIndex={-1}>{children}</main>
+      </body>
+    </html>
+  );
+}
+
+const NavLink = ({ href, here, children }: { readonly href: string; readonly here: boolean; readonly children: ComponentChildren }) => (
+  <a href={href} aria-current={here ? 'page' : undefined}>{children}</a>
+);
+
+/** One line through: the product's mark. */
+const Mark = () => (
+  <svg class="mark" viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
+    <path d="M2 12h20" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" />
+    <circle cx="7" cy="12" r="3.1" fill="var(--surface)" stroke="currentColor" stroke-width="2.2" />
+    <circle cx="17" cy="12" r="3.1" fill="currentColor" />
+  </svg>
+);
+
+function Account() {
+  const { m, lang, here, caller } = useFrame();
+  return (
+    <div class="account">
+      <Form action={address('/language')} class="languages" label={m.account.language}>
+        <input type="hidden" name="to" value={here} />
+        {LANGUAGES.map((one) => (
+          <button key={one} type="submit" name="lang" value={one} lang={one} aria-pressed={one === lang ? 'true' : 'false'}>
+            {one === 'en' ? 'EN' : '中文'}
+            <span class="away"> {MESSAGES[one].language}</span>
+          </button>
+        ))}
+      </Form>
+      {caller === null ? null : (
+        <>
+          <span class="who">
+            <bdi>{caller.token.name}</bdi> <span class="quiet">{m.roles[caller.token.role]}</span>
+          </span>
+          <Form action={address('/sign-out')}>
+            <button type="submit" class="plain">{m.account.sign_out}</button>
+          </Form>
+        </>
+      )}
+    </div>
+  );
+}
