@@ -35,6 +35,12 @@ export class Caller {
     if (types.length > 0 && !types.includes(type)) throw new ThroughlineError('TYPE_FORBIDDEN', { facts: { type } });
   }
 
+  /** For what belongs to no type, or to any. Throws TYPE_FORBIDDEN. */
+  mayAllTypes(): void {
+    const { types } = this.token;
+    if (types.length > 0) throw new ThroughlineError('TYPE_FORBIDDEN', { message: 'This token is for some types only: name a task or type of them.', facts: { types: [...types] } });
+  }
+
   /** Throws TYPE_FORBIDDEN, TASK_UNKNOWN, ID_INVALID. */
   async mayTask(task: string): Promise<void> {
     if (this.token.types.length > 0) this.mayType((await this.#client.get(task)).type);

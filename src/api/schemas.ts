@@ -1,6 +1,7 @@
 /** What comes in and goes out, for checking and for the description. Limits that the client checks with codes of their own are only told here. */
 import { z } from 'zod';
-import { LIMITS, PARENT_STATUSES, REASON_CODES } from '../state/index.ts';
+import { CATEGORIES, LIMITS, PARENT_STATUSES, REASON_CODES } from '../state/index.ts';
+import { BULK_RESULTS } from '../client/bulk.ts';
 import { BEHALF_CHARS_MAX } from './caller.ts';
 
 /** Checked by the client, which has a better code for it; told here. */
@@ -23,8 +24,38 @@ export const StepActionBody = z.strictObject({ ...action, step: named });
 export const DecideBody = z.strictObject({ step: named, verdict: z.enum(['opened', 'approved', 'rejected']), why: z.string().optional().meta({ maxLength: LIMITS.why_chars_max }), id: actionId, by });
 export const ReplayBody = z.strictObject({
   ...action, step, dropCheckpoints: z.boolean().optional(),
-  void: z.array(z.strictObject({ effect: z.string().max(LIMITS.name_chars_max), item: z.string().max(LIMITS.item_chars_max).optional() })).max(50).optional(),
+  void: z.array(z.strictObject({ effect: z.string().max(LIMITS.name_chars_max), item: z.string().max(LIMITS.item_chars_max).optional() })).max(LIMITS.replay_void_max).optional(),
 });
+
+const effect = { effect: z.string().meta({ minLength: 1, maxLength: LIMITS.name_chars_max }), item: z.string().optional().meta({ maxLength: LIMITS.item_chars_max }) };
+const seen = { ...action, step: named, ...effect, evidence: text(LIMITS.evidence_chars_max, 'where somebody looked, and what was there') };
+export const AbsenceBody = z.strictObject(seen);
+export const PresenceBody = z.strictObject({ ...seen, externalId: z.string().optional().meta({ maxLength: LIMITS.external_id_chars_max, description: "the other side's id of it" }), result: json.optional() });
+export const CorrectBody = z.strictObject({
+  ...action, entry: z.union([z.int(), z.string()]).meta({ description: 'the id of the timeline entry that is wrong' }),
+  reason: z.enum(REASON_CODES as unknown as readonly [string, ...string[]]).optional().meta({ description: 'the code that it should have had' }),
+});
+export const UnparkBody = z.strictObject(action);
+export const RematchBody = z.strictObject({
+  ...action, task: z.string().meta({ format: 'uuid' }), step: named,
+  message: z.string().optional().meta({ format: 'uuid', description: "the message that it answers; default: the submission's last request before it came" }),
+  sender: z.string().optional().meta({ maxLength: 200, description: 'whose delivery, where two senders use the same delivery id' }),
+});
+
+const bulkFilter = z.strictObject({
+  reason: z.enum(REASON_CODES as unknown as readonly [string, ...string[]]).optional(), category: z.enum(Object.keys(CATEGORIES) as [string, ...string[]]).optional(),
+  type: z.string().optional().meta({ minLength: 1, maxLength: LIMITS.name_chars_max }), step, status: z.enum(PARENT_STATUSES as unknown as readonly [string, ...string[]]).optional(),
+  from: moment.optional(), to: moment.optional(),
+}).meta({ description: 'at least one part; each narrows it' });
+const bulk = {
+  filter: bulkFilter, why, by, id: z.string().optional().meta({ format: 'uuid', description: 'makes it idempotent; the Idempotency-Key header does the same' }),
+  ratePerSecond: z.number().optional().meta({ minimum: 0.01, maximum: LIMITS.bulk_rate_per_s_max, description: `items in a second; default ${String(LIMITS.bulk_rate_per_s_default)}` }),
+};
+export const BulkCancelBody = z.strictObject(bulk);
+export const BulkReplayBody = z.strictObject({ ...bulk, dropCheckpoints: z.boolean().optional(), void: z.array(z.strictObject(effect)).max(LIMITS.bulk_voids_max).optional() });
+export const BulkApplyBody = z.strictObject({ by });
+export const BulkAbortBody = z.strictObject({ why, by });
+export const BulkParams = z.object({ bulk: z.string().meta({ format: 'uuid' }) });
 
 const duration = z.union([z.number(), z.string()]).meta({ description: 'milliseconds, or text such as 90s, 10m, 2h, 7d' });
 const enqueueFields = {
@@ -57,6 +88,15 @@ export const ListQuery = z.strictObject({
   createdFrom: moment.optional(), createdTo: moment.optional(), key: z.string().optional(), text: z.string().optional().describe('the beginning of an id (at least 8 characters), of a key, or of the subject in it'),
   limit: z.coerce.number().int().min(1).max(LIMITS.page_rows_max).optional(), cursor: z.string().max(200).optional(),
 });
+const page = { limit: z.coerce.number().int().min(1).max(LIMITS.page_rows_max).optional(), cursor: z.string().max(200).optional() };
+export const PageQuery = z.strictObject(page);
+export const ReceiptQuery = z.strictObject({ ...page, task: z.string().optional().meta({ format: 'uuid' }), unmatched: z.enum(['true', 'false']).optional().describe('only those that match nothing') });
+export const BulkItemQuery = z.strictObject({ ...page, result: z.enum(BULK_RESULTS as unknown as readonly [string, ...string[]]).optional(), code: z.string().max(LIMITS.name_chars_max).optional().describe('of refusals') });
+export const AuditQuery = z.strictObject({
+  task: z.string().optional().meta({ format: 'uuid' }), since: moment.optional().describe('tasks that were open at some moment since then'),
+  rows: z.coerce.number().int().min(1).max(1_000).optional().describe('rows shown of each finding; default 20'),
+});
+export const ReceiptParams = z.object({ receipt: z.string().meta({ minLength: 1, maxLength: 200, description: "its delivery id, or the receipt's own id" }) });
 export const WaitQuery = z.strictObject({ wait: z.coerce.number().min(0).max(LIMITS.api_wait_seconds_max).optional().describe('answer when the task is at rest, or after so many seconds as it then is') });
 export const NoQuery = z.strictObject({});
 export const IdempotencyHeader = z.object({ 'idempotency-key': z.string().max(LIMITS.key_chars_max).optional() });
@@ -77,6 +117,15 @@ export const TaskRow = z.looseObject({ id: z.string(), type: z.string(), version
 export const TaskPage = z.looseObject({ rows: z.array(TaskRow), cursor: nullable, as_of: moment }).meta({ id: 'TaskPage' });
 export const TaskRecord = z.looseObject({ as_of: moment, task: Row, steps: z.array(Row), timeline: z.array(Row), touches: z.array(Row), receipts: z.array(Row), cancels: z.array(Row), artifacts: z.array(Row) }).meta({ id: 'TaskRecord' });
 export const CancelAnswer = z.looseObject({ id: z.string(), task: z.string(), verb: z.string(), verdict: z.string(), status: Status, steps: z.array(Row) }).meta({ id: 'CancelAnswer' });
+export const ConfirmAnswer = z.looseObject({ task: z.string(), id: z.string(), step: z.string(), rule: z.string(), state: z.string() }).meta({ id: 'ConfirmAnswer' });
+export const CorrectAnswer = z.looseObject({ entry: z.int(), corrects: z.int() }).meta({ id: 'CorrectAnswer' });
+export const UnparkAnswer = z.looseObject({ unparked: z.boolean() }).meta({ id: 'UnparkAnswer' });
+export const RematchAnswer = z.looseObject({ task: z.string(), id: z.string(), receipt: z.string(), was: z.string(), verdict: z.string(), applied: z.boolean(), state: nullable }).meta({ id: 'RematchAnswer' });
+export const Rows = z.looseObject({ rows: z.array(Row), cursor: nullable });
+export const Bulk = z.looseObject({ id: z.string(), kind: z.string(), status: z.string(), items: z.int(), counts: z.record(z.string(), z.int()), by: z.string(), why: z.string() }).meta({ id: 'Bulk' });
+export const BulkPage = z.looseObject({ rows: z.array(Bulk), cursor: nullable });
+export const AuditReport = z.looseObject({ as_of: moment, tasks: z.int(), checks: z.int(), ok: z.boolean(), findings: z.array(z.looseObject({ code: z.string(), kind: z.string(), count: z.int(), rows: z.array(Row) })) }).meta({ id: 'AuditReport' });
+export const Evidence = z.looseObject({ task: z.string(), text: z.string(), lines: z.int(), timeline: z.looseObject({ entries: z.int(), head: z.string() }), seal: z.string() }).meta({ id: 'Evidence' });
 export const ReceiptAnswer = z.looseObject({ id: z.string(), verdict: nullable }).meta({ id: 'ReceiptAnswer' });
 export const ReplayAnswer = z.looseObject({ task: z.string(), id: z.string(), steps: z.array(Row) }).meta({ id: 'ReplayAnswer' });
 export const Explanation = z.looseObject({ headline: z.string(), will_run_again: Row }).meta({ id: 'Explanation' });

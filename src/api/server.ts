@@ -20,7 +20,9 @@ import type { ApiDeps, ArtifactReader } from './operation.ts';
 import { codedRequestError, sendProblem } from './problem.ts';
 import { actionRoutes } from './routes/actions.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
+import { bulkRoutes } from './routes/bulks.ts';
 import { eventRoutes } from './routes/events.ts';
+import { proofRoutes } from './routes/proof.ts';
 import { receiptRoutes } from './routes/receipts.ts';
 import { systemRoutes } from './routes/system.ts';
 import { taskRoutes } from './routes/tasks.ts';
@@ -143,7 +145,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   app.setNotFoundHandler(async (request, reply) => sendProblem(reply, request, new ThroughlineError('ROUTE_UNKNOWN')));
 
   const deps: ApiDeps = { client, artifacts, metrics, stopping: stop.signal, eventBeatMs: options.eventBeatMs ?? LIMITS.event_beat_ms };
-  for (const routes of [taskRoutes, actionRoutes, receiptRoutes, artifactRoutes, eventRoutes, systemRoutes]) routes(app, deps);
+  for (const routes of [taskRoutes, actionRoutes, receiptRoutes, bulkRoutes, proofRoutes, artifactRoutes, eventRoutes, systemRoutes]) routes(app, deps);
   app.get('/openapi.json', { schema: { hide: true } as never }, () => app.swagger());
   await app.register(consolePlugin, {
     prefix: BASE, client, artifacts, stopping: stop.signal, beatMs: deps.eventBeatMs, ...options.console,

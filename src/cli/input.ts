@@ -5,22 +5,22 @@ import { ThroughlineError } from '../errors.ts';
 import { LIMITS } from '../state/index.ts';
 
 /** Text may hold blanks that the stored JSON does not; past this nobody needs to read on. */
-const TEXT_BYTES_MAX = 4 * LIMITS.input_bytes_max;
+const BLANKS = 4;
 
-/** `what` is the option without its dashes. */
-export async function readInput(option: string, what = 'input'): Promise<unknown> {
-  if (option === '-') return parse(await readAll(process.stdin, what), what);
-  if (option.startsWith('@')) return parse(await readAll(createReadStream(option.slice(1)), what), what);
+/** `what` is the option without its dashes; `bytesMax` bounds the JSON, not its blanks. */
+export async function readInput(option: string, what = 'input', bytesMax: number = LIMITS.input_bytes_max): Promise<unknown> {
+  if (option === '-') return parse(await readAll(process.stdin, what, bytesMax), what);
+  if (option.startsWith('@')) return parse(await readAll(createReadStream(option.slice(1)), what, bytesMax), what);
   return parse(option, what);
 }
 
-async function readAll(stream: Readable, what: string): Promise<string> {
+async function readAll(stream: Readable, what: string, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > TEXT_BYTES_MAX) throw new ThroughlineError('INPUT_TOO_LARGE', { path: `/${what}`, limit: `${String(LIMITS.input_bytes_max)} bytes` });
+      if (bytes > BLANKS * bytesMax) throw new ThroughlineError('INPUT_TOO_LARGE', { path: `/${what}`, limit: `${String(bytesMax)} bytes` });
       chunks.push(chunk);
     }
   } catch (error) {

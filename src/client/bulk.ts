@@ -94,7 +94,7 @@ function checkedVoids(voids: BulkReplayInput['void']): Pick<BulkOptionsRow, 'voi
  * The bulks of one kind. A bulk freezes what it is about when it is made; nothing else changes until it is applied. Then any
  * worker drives it, or whoever calls `drive`, at its rate by the ledger's clock. Works while Temporal is down. Throws ThroughlineError.
  */
-abstract class BulkActions {
+export abstract class BulkActions {
   readonly #ledger: Bulks;
   readonly #kind: BulkKind;
   readonly #by: string;
@@ -183,4 +183,5 @@ export class BulkCancels extends BulkActions {
   }
 }
 
+export { BULK_RESULTS };
 export type { BulkFilterRow, BulkForeseen, BulkItemPage, BulkItemRow, BulkKind, BulkPage, BulkResult, BulkRow, BulkStatus } from '../ledger/index.ts';

@@ -280,7 +280,9 @@ export class ThroughlineClient implements ThroughlineSurface {
 
   /** Where is it, will it run again, did the cancel take effect, what touched the outside, is the success real? */
   async explain(task: string, options: { readonly lang?: ExplainLanguage } = {}): Promise<Explanation> {
-    const [record, temporal] = await Promise.all([this.record(task), this.#sight?.of(checkedTaskId(task))]);
+    const id = checkedTaskId(task);
+    await this.#sight?.load();
+    const [record, temporal] = await Promise.all([this.record(id), this.#sight?.of(id)]);
     return explain(record, { lang: options.lang ?? 'en', ...(temporal === undefined ? {} : { temporal }) });
   }
 
@@ -310,6 +312,7 @@ export class ThroughlineClient implements ThroughlineSurface {
 
   /** Whether the ledger answers and fits this program, and whether Temporal answers. Never throws. */
   async health(): Promise<Health> {
+    await this.#sight?.load();
     const [ledger, temporal] = await Promise.all([ledgerHealth(this.#db), this.#sight?.answers()]);
     return { ledger, temporal: temporal === undefined ? 'not_configured' : temporal ? 'up' : 'down' };
   }

@@ -69,6 +69,11 @@ export class TemporalSightings {
     await (await this.#opened)?.connection.close();
   }
 
+  /** Loads the SDK, which blocks this process meanwhile: not while a connection is being made that has its time limit. */
+  async load(): Promise<void> {
+    await this.#open();
+  }
+
   /** The SDK takes longer to load than the ledger to answer: only who asks Temporal waits for it. */
   #open(): Promise<Opened> {
     this.#opened ??= import('@temporalio/client').then(({ Client, Connection, WorkflowNotFoundError }) => {

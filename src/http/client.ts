@@ -2,19 +2,25 @@
 import { randomUUID } from 'node:crypto';
 import ky, { HTTPError } from 'ky';
 import type { KyInstance, Options } from 'ky';
+import type { AuditOptions, AuditReport } from '../client/audit.ts';
+import type { BulkInput, BulkReplayInput } from '../client/bulk.ts';
 import type { Action, ReceiptInput } from '../client/client.ts';
 import type { BatchItem, BatchOptions, BatchResult, Definition, EnqueueOptions } from '../client/enqueue.ts';
+import type { Evidence } from '../client/evidence.ts';
 import type { Explanation, ExplainLanguage } from '../client/explain/index.ts';
 import type { Health } from '../client/health.ts';
+import type { Absence, Correction, Deed, Presence } from '../client/operator.ts';
+import type { ReceiptFilter, Rematch } from '../client/receipts.ts';
 import type { Decision, ReplayAction, ThroughlineSurface } from '../client/surface.ts';
 import type { Rest, WaitOptions } from '../client/wait.ts';
 import { storable } from '../define/canonical.ts';
 import { checkedTaskId, checkedUuid, naturalKey } from '../define/ids.ts';
 import type { Json } from '../define/json.ts';
 import { ThroughlineError } from '../errors.ts';
-import type { CancelAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReplayAnswer, TaskRecord, TaskTypeRow, TimelineRow } from '../ledger/index.ts';
+import type { CancelAnswer, ConfirmAnswer, CorrectAnswer, Enqueued, ListFilter, Page, ReceiptAnswer, ReceiptPage, RematchAnswer, ReplayAnswer, TaskRecord, TaskTypeRow, TimelineRow, UnparkAnswer } from '../ledger/index.ts';
 import { LIMITS } from '../state/index.ts';
 import type { View } from '../state/index.ts';
+import { HttpBulks } from './bulk.ts';
 import { errorOf, errorOfAnswer } from './problem.ts';
 
 export interface HttpClientOptions {
@@ -35,11 +41,15 @@ export interface HttpClientOptions {
 const BACKOFF = { first: 200, cap: 5_000, retryAfterMax: 60_000 } as const;
 /** Beyond the wait that is asked for. */
 const ANSWER_MS = 10_000;
+/** It reads everything. */
+const AUDIT_MS = 10 * 60_000;
 
 type SentItem = { readonly input: Json; readonly id: string } & Readonly<Record<string, unknown>>;
 type Query = Readonly<Record<string, string | number | boolean>>;
 
 const defined = <T extends object>(value: T): T => Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
+/** Dates as the API reads them; a missing part is none. */
+const queryOf = (filter: object): Query => Object.fromEntries(Object.entries(filter).filter(([, each]) => each !== undefined).map(([name, each]: [string, unknown]) => [name, each instanceof Date ? (moment(each) ?? '') : (each as string)]));
 const moment = (value: Date | string | undefined): string | undefined => {
   if (!(value instanceof Date)) return value;
   if (Number.isNaN(value.getTime())) throw new ThroughlineError('TIME_INVALID');
@@ -47,6 +57,10 @@ const moment = (value: Date | string | undefined): string | undefined => {
 };
 
 export class ThroughlineHttpClient implements ThroughlineSurface {
+  /** Replays of many, as objects. */
+  readonly replays: HttpBulks<BulkReplayInput>;
+  /** Cancels of many, as objects. */
+  readonly cancels: HttpBulks<BulkInput>;
   readonly #http: KyInstance;
   readonly #by: string | undefined;
   readonly #timeoutMs: number;
@@ -68,6 +82,9 @@ export class ThroughlineHttpClient implements ThroughlineSurface {
         backoffLimit: BACKOFF.cap, delay: (attempt) => BACKOFF.first * 2 ** (attempt - 1), jitter: true, retryOnTimeout: true,
       },
     });
+    const send = { by, get: <A>(path: string, query: object = {}) => this.#get<A>(path, { searchParams: queryOf(query) }), post: <A>(path: string, body: object) => this.#post<A>(path, defined(body)) };
+    this.replays = new HttpBulks(send, 'replays');
+    this.cancels = new HttpBulks(send, 'cancels');
   }
 
   /** As the direct client's; the type must be registered (TYPE_UNKNOWN), which workers do at their start. */
@@ -110,6 +127,34 @@ export class ThroughlineHttpClient implements ThroughlineSurface {
     return this.#act(task, 'cancel', action);
   }
 
+  async withdraw(task: string, action: Action): Promise<CancelAnswer> {
+    return this.#act(task, 'withdraw', action);
+  }
+
+  async abandonWait(task: string, action: Action): Promise<CancelAnswer> {
+    return this.#act(task, 'abandon-wait', action);
+  }
+
+  async confirmEffect(task: string, seen: Presence): Promise<ConfirmAnswer> {
+    return this.#act(task, 'confirm-effect', seen);
+  }
+
+  async confirmAbsent(task: string, seen: Absence): Promise<ConfirmAnswer> {
+    return this.#act(task, 'confirm-absent', seen);
+  }
+
+  async correct(task: string, correction: Correction): Promise<CorrectAnswer> {
+    return this.#act(task, 'correct', correction);
+  }
+
+  async unpark(task: string, deed: Deed): Promise<UnparkAnswer> {
+    return this.#act(task, 'unpark', deed);
+  }
+
+  async rematchReceipt(delivery: string, rematch: Rematch): Promise<RematchAnswer> {
+    return this.#post(`v1/receipts/${encodeURIComponent(delivery)}/rematch`, defined({ ...rematch, id: rematch.id ?? randomUUID(), by: rematch.by ?? this.#by }));
+  }
+
   async decide(task: string, decision: Decision): Promise<ReceiptAnswer> {
     return this.#act(task, 'decide', decision);
   }
@@ -144,7 +189,20 @@ export class ThroughlineHttpClient implements ThroughlineSurface {
   }
 
   async list(filter: Omit<ListFilter, 'types'> = {}): Promise<Page> {
-    return this.#get('v1/tasks', { searchParams: defined({ ...filter }) as Query });
+    return this.#get('v1/tasks', { searchParams: queryOf(filter) });
+  }
+
+  async receipts(filter: ReceiptFilter = {}): Promise<ReceiptPage> {
+    return this.#get('v1/receipts', { searchParams: queryOf(filter) });
+  }
+
+  /** As the direct client's; with many tasks on record, name one or `since`. */
+  async audit(options: AuditOptions = {}): Promise<AuditReport> {
+    return this.#get('v1/audit', { searchParams: queryOf(options), timeout: AUDIT_MS });
+  }
+
+  async evidence(task: string): Promise<Evidence> {
+    return this.#get(this.#path(task, 'evidence'));
   }
 
   async taskTypes(): Promise<readonly TaskTypeRow[]> {

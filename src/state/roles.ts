@@ -21,6 +21,7 @@ export const PERMISSIONS = {
   correct: OPERATORS,
   unpark: OPERATORS,
   bulk: OPERATORS,
+  audit: ['operator', 'reader', 'admin'],
   metrics: ['operator', 'reader', 'admin'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 

@@ -105,13 +105,21 @@ describe('tokens', () => {
 
   test('a token for one type neither reads nor writes tasks of another', async () => {
     const { token } = await api.client.access.createToken({ name: 'scoped', role: 'admin', types: [other.type] });
+    const foreign = await api.client.cancels.create({ filter: { type: plan.type }, why: 'x' });
     const headers = { authorization: `Bearer ${token}` };
     const call = (method: string, path: string, body?: unknown) => () => api.call(null, method, path, { headers, ...(body === undefined ? {} : { body }) });
     for (const work of [
       call('POST', '/v1/tasks', { type: plan.type, input: 1 }), call('POST', '/v1/tasks/batch', { type: plan.type, items: [] }), call('GET', `/v1/tasks?type=${plan.type}`), call('GET', `/v1/events?type=${plan.type}`), call('GET', `/v1/events?task=${task}`),
       ...['', '/record', '/steps', '/timeline', '/effects', '/receipts', '/artifacts', '/explanation', `/artifacts/${'a'.repeat(64)}/content`].map((part) => call('GET', `/v1/tasks/${task}${part}`)),
       call('POST', `/v1/tasks/${task}/cancel`, { why: 'x' }), call('POST', `/v1/tasks/${task}/replay`, { why: 'x' }), call('POST', `/v1/tasks/${task}/decide`, { step: 'publish', verdict: 'approved', why: 'x' }),
+      ...['withdraw', 'abandon-wait', 'unpark'].map((name) => call('POST', `/v1/tasks/${task}/${name}`, { why: 'x' })), call('POST', `/v1/tasks/${task}/correct`, { why: 'x', entry: 1 }),
+      ...['confirm-effect', 'confirm-absent'].map((name) => call('POST', `/v1/tasks/${task}/${name}`, { why: 'x', step: 'publish', effect: 'post', evidence: 'x' })),
+      call('GET', '/v1/receipts'), call('GET', `/v1/receipts?task=${task}`), call('POST', '/v1/receipts/d-1/rematch', { why: 'x', task, step: 'publish' }),
+      call('GET', '/v1/audit'), call('GET', `/v1/audit?task=${task}`), call('GET', `/v1/tasks/${task}/evidence`),
+      ...['replays', 'cancels'].flatMap((name) => [call('POST', `/v1/${name}`, { why: 'x', filter: { reason: 'answer_lost' } }), call('POST', `/v1/${name}`, { why: 'x', filter: { type: plan.type } })]),
+      call('GET', `/v1/cancels/${foreign.id}`), call('GET', `/v1/cancels/${foreign.id}/items`), call('POST', `/v1/cancels/${foreign.id}/apply`, {}), call('POST', `/v1/cancels/${foreign.id}/abort`, { why: 'x' }),
     ]) await isRefused(work, 403, 'TYPE_FORBIDDEN');
+    expect((await call('GET', '/v1/cancels')()).body['rows']).toEqual([]);
     expect((await call('GET', '/v1/tasks')()).body['rows']).toEqual([]);
     expect((await call('GET', '/v1/task-types')()).body['rows']).toMatchObject([{ type: other.type }]);
   });

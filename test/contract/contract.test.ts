@@ -1,6 +1,10 @@
 /** One contract, three doors: the same answers and the same codes, whichever way a service or person comes in. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { verifyEvidence } from '../../src/client/evidence.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { createHttpClient } from '../../src/http/index.ts';
+import { waiting } from '../ledger/scenarios/scenario.ts';
 import { openApi } from '../support/api.ts';
 import type { ApiUnderTest } from '../support/api.ts';
 import { planOf } from '../support/factories.ts';
@@ -32,7 +36,6 @@ describe.each(DOORS)('%s', (name, open) => {
     door = own.door;
   });
   const key = (text: string): string => `${name}/${text}/${String(opened.length)}`;
-  const has = (method: keyof Door): boolean => door[method] !== undefined;
   const review = async (): Promise<Tale> => (await (await Tale.of(api.ledger, { name: 'review', review: true })).claim()).asks({ note: { title: 'Tides' } });
 
   test('accepts a key once, answers its repeat, and names what differs', async () => {
@@ -136,10 +139,6 @@ describe.each(DOORS)('%s', (name, open) => {
   });
 
   test('accepts many, each with its own answer', async () => {
-    if (door.enqueueBatch === undefined) {
-      expect(name).toBe('the command line');
-      return;
-    }
     const once = key('batch');
     const answers = await door.enqueueBatch(plan.type, [{ input: { a: 1 }, key: once }, { input: {}, key: '' }, { input: { a: 1 }, key: once }, { input: { a: 2 }, key: once }]);
     expect(answers).toMatchObject([
@@ -149,10 +148,6 @@ describe.each(DOORS)('%s', (name, open) => {
   });
 
   test('delivers a receipt, which answers with its verdict, repeated or not', async () => {
-    if (door.deliverReceipt === undefined) {
-      expect(name).toBe('the command line');
-      return;
-    }
     const tale = await (await (await Tale.of(api.ledger)).claim()).intend();
     const receipt = { deliveryId: randomUUID(), sender: 'press', task: tale.task, step: 'publish', kind: 'completed', inReplyTo: 'something else', externalId: 'p-1' } as const;
     const first = await door.deliverReceipt(receipt);
@@ -160,9 +155,111 @@ describe.each(DOORS)('%s', (name, open) => {
     expect(await door.deliverReceipt(receipt)).toMatchObject({ id: first.id, verdict: 'wrong_message' });
     expect(await door.deliverReceipt({ ...receipt, deliveryId: randomUUID(), task: UNKNOWN })).toMatchObject({ verdict: 'unknown_task' });
     await expect(door.deliverReceipt({ ...receipt, kind: 'gone' as never })).rejects.toMatchObject({ code: 'INPUT_INVALID', detail: { path: '/kind' } });
+    // Listed, and matched by a person once.
+    expect((await door.receipts({ task: tale.task })).rows).toMatchObject([{ id: first.id, delivery_id: receipt.deliveryId, verdict: 'wrong_message' }]);
+    const rematch = { id: 'm-1', task: tale.task, step: 'publish', why: 'their gateway dropped it', by: WHO };
+    expect(await door.rematchReceipt(receipt.deliveryId, rematch)).toMatchObject({ receipt: first.id, was: 'wrong_message', verdict: 'early' });
+    expect(await door.rematchReceipt(receipt.deliveryId, rematch)).toMatchObject({ verdict: 'early', repeated: true });
+    await expect(door.rematchReceipt('nobody sent it', { ...rematch, id: 'm-2' })).rejects.toMatchObject({ code: 'RECEIPT_UNKNOWN' });
+    await expect(door.receipts({ task: tale.task, cursor: 'abc' })).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
   });
 
-  test('can all that a door can', () => {
-    for (const method of ['enqueue', 'get', 'history', 'list', 'explain', 'cancel', 'decide', 'replay', 'waitFor'] as const) expect(has(method)).toBe(true);
+  test('takes back what was submitted, or says what may be done instead', async () => {
+    const able = await Tale.of(api.ledger, { withdraw: 'keyed' });
+    await waiting(able, 'submitted');
+    expect(await door.withdraw(able.task, { id: 'w-1', why: 'embargo', by: WHO })).toMatchObject({ id: 'w-1', verb: 'withdraw', verdict: 'pending', steps: [{ found: 'submitted' }] });
+    expect(await door.withdraw(able.task, { id: 'w-1', why: 'embargo', by: WHO })).toMatchObject({ repeated: true });
+    const unable = await Tale.of(api.ledger, { withdraw: 'no' });
+    await waiting(unable, 'submitted');
+    await expect(door.withdraw(unable.task, { why: 'embargo' })).rejects.toMatchObject({ code: 'WITHDRAW_UNDECLARED', detail: { facts: { instead: ['cancel', 'abandon_wait'] } } });
+  });
+
+  test('stops waiting, then hears from a person that it happened', async () => {
+    const tale = await Tale.of(api.ledger);
+    await waiting(tale, 'submitted');
+    expect(await door.abandonWait(tale.task, { step: tale.step, why: 'the account is closed', by: WHO })).toMatchObject({ verb: 'abandon_wait', verdict: 'needs_person', steps: [{ state: 'dead' }] });
+    await expect(door.abandonWait(tale.task, { why: 'x' })).rejects.toMatchObject({ code: 'TRANSITION_REFUSED' });
+    const [{ effect = '' } = {}] = (await api.client.record(tale.task)).touches as readonly { effect?: string }[];
+    const seen = { id: 'c-1', step: tale.step, effect, evidence: 'post-81 is online', why: 'asked by support', by: WHO };
+    await expect(door.confirmEffect(tale.task, { ...seen, evidence: '' })).rejects.toMatchObject({ code: 'EVIDENCE_REQUIRED' });
+    expect(await door.confirmEffect(tale.task, { ...seen, externalId: 'ext-1', result: { id: 'post-81' } })).toMatchObject({ id: 'c-1', step: tale.step, state: 'completed' });
+    await expect(door.confirmEffect(tale.task, seen)).rejects.toMatchObject({ code: 'ID_CONFLICT' });
+  });
+
+  test('hears from a person that it did not happen', async () => {
+    const tale = await (await (await Tale.of(api.ledger, { keyed: false, probe: false })).claim()).intend();
+    await tale.settle('lost');
+    const [{ effect = '' } = {}] = (await api.client.record(tale.task)).touches as readonly { effect?: string }[];
+    expect(await door.confirmAbsent(tale.task, { step: tale.step, effect, evidence: 'not in the channel', why: 'the answer was lost', by: WHO })).toMatchObject({ state: 'queued' });
+    await expect(door.confirmAbsent(tale.task, { step: tale.step, effect: 'nosuch', evidence: 'x', why: 'x' })).rejects.toMatchObject({ code: 'EFFECT_UNKNOWN' });
+  });
+
+  test('corrects an entry by a further one, and sends a parked wake-up again', async () => {
+    const { task } = await Tale.of(api.ledger);
+    const entry = (await api.client.history(task))[0]?.id ?? 0;
+    expect(await door.correct(task, { id: 'k-1', entry, why: 'it was the network', by: WHO })).toMatchObject({ corrects: entry });
+    await expect(door.correct(task, { entry: 1_000_000_000, why: 'x' })).rejects.toMatchObject({ code: 'ENTRY_UNKNOWN' });
+    expect(await door.unpark(task, { why: 'the namespace is back' })).toMatchObject({ unparked: false });
+    await api.ledger.query('update throughline.outbox set parked_at = throughline.now() where task_id = $1', [task]);
+    expect(await door.unpark(task, { id: 'u-1', why: 'the namespace is back', by: WHO })).toMatchObject({ unparked: true });
+  });
+
+  test('replays and cancels many: frozen, shown, applied once, aborted', async () => {
+    const shape = { effects: 'none', probe: false, attempts: 3 + opened.length } as const;
+    const own = planOf(shape);
+    const dead = await Promise.all([1, 2].map(async () => (await (await Tale.of(api.ledger, shape)).claim()).fail(false)));
+    const id = randomUUID();
+    const made = await door.replays.create({ id, filter: { type: own.type, status: 'dead' }, why: 'they are back', by: WHO, ratePerSecond: 50 });
+    expect(made).toMatchObject({ id, kind: 'replay', status: 'planned', items: 2, counts: { pending: 2 } });
+    expect(made.by.endsWith(WHO)).toBe(true);
+    expect((await door.replays.list({ limit: 1 })).rows).toMatchObject([{ id }]);
+    const page = await door.replays.items(id, { limit: 1 });
+    expect([page.rows.length, page.cursor]).toEqual([1, expect.any(String)]);
+    expect(await door.replays.apply(id)).toMatchObject({ status: 'running' });
+    await api.client.replays.drive(id);
+    expect(await door.replays.get(id)).toMatchObject({ status: 'done', counts: { done: 2 } });
+    await expect(door.replays.abort(id, { why: 'too late' })).rejects.toMatchObject({ code: 'BULK_ENDED' });
+    const cancels = await door.cancels.create({ filter: { type: own.type }, why: 'embargo' });
+    expect(cancels).toMatchObject({ kind: 'cancel', items: dead.length });
+    expect(await door.cancels.abort(cancels.id, { why: 'lifted' })).toMatchObject({ status: 'aborted' });
+    await expect(door.cancels.get(id)).rejects.toMatchObject({ code: 'BULK_UNKNOWN' });
+    await expect(door.cancels.create({ filter: {}, why: 'all' })).rejects.toMatchObject({ code: 'FILTER_INVALID' });
+  });
+
+  test('proves: an audit of one task, and its evidence', async () => {
+    const { task } = await (await Tale.of(api.ledger)).claim();
+    expect(await door.audit({ task })).toMatchObject({ ok: true, tasks: 1, findings: [] });
+    await expect(door.audit({ task: UNKNOWN })).rejects.toMatchObject({ code: 'TASK_UNKNOWN' });
+    const evidence = await door.evidence(task);
+    expect(verifyEvidence(evidence.text, { head: evidence.timeline.head })).toMatchObject({ ok: true, task, seal: evidence.seal });
+    await expect(door.evidence(UNKNOWN)).rejects.toMatchObject({ code: 'TASK_UNKNOWN' });
+  });
+});
+
+/** The design's list of actions, as each door names them. */
+const ACTIONS: Readonly<Record<string, readonly [method: string, operation: string, command: string]>> = {
+  enqueue: ['enqueue', 'enqueue', 'enqueue'], cancel: ['cancel', 'cancel', 'cancel'], withdraw: ['withdraw', 'withdraw', 'withdraw'], 'abandon wait': ['abandonWait', 'abandonWait', 'abandon-wait'],
+  decide: ['decide', 'decide', 'decide'], 'deliver receipt': ['deliverReceipt', 'deliverReceipt', 'receipts deliver'], 're-match receipt': ['rematchReceipt', 'rematchReceipt', 'receipts rematch'],
+  replay: ['replay', 'replay', 'replay'], 'bulk replay': ['replays', 'createReplays', 'replays create'], 'confirm effect': ['confirmEffect', 'confirmEffect', 'confirm-effect'],
+  'confirm absent': ['confirmAbsent', 'confirmAbsent', 'confirm-absent'], correct: ['correct', 'correct', 'correct'], 'un-park': ['unpark', 'unpark', 'unpark'], 'bulk cancel': ['cancels', 'createCancels', 'cancels create'],
+};
+
+describe('no door lacks an action', () => {
+  test('each is in the direct client, over HTTP, in the description and on the command line', async () => {
+    const http = createHttpClient({ url: api.url, token: 'tl_none' });
+    const operations = Object.values(api.api.app.swagger().paths ?? {}).flatMap((methods) => Object.values(methods as Record<string, { operationId?: string }>).map(({ operationId }) => operationId));
+    const commands = createProgram().commands.flatMap((one) => [one.name(), ...one.commands.map((part) => `${one.name()} ${part.name()}`)]);
+    for (const [method, operation, command] of Object.values(ACTIONS)) {
+      expect([method, method in api.client, method in http]).toEqual([method, true, true]);
+      expect(operations).toContain(operation);
+      expect(commands).toContain(command);
+    }
+    await http.close();
+  });
+
+  test('every write of the API is an action of that list, or belongs to one', () => {
+    const writes = Object.entries(api.api.app.swagger().paths ?? {}).flatMap(([, methods]) => Object.entries(methods as Record<string, { operationId?: string }>).filter(([method]) => method !== 'get').map(([, { operationId }]) => operationId));
+    const belong = ['enqueueBatch', 'applyReplays', 'abortReplays', 'applyCancels', 'abortCancels'];
+    expect([...writes].sort()).toEqual([...Object.values(ACTIONS).map(([, operation]) => operation), ...belong].sort());
   });
 });

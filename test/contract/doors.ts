@@ -1,11 +1,14 @@
 /** The three doors, with one way to go in: what the contract suite asks of each. */
 import { createHttpClient } from '../../src/http/index.ts';
+import { errorOf } from '../../src/http/problem.ts';
 import { runProgram } from '../../src/cli/program.ts';
+import type { BulkItemPage, BulkPage, BulkReplayInput, BulkRow } from '../../src/client/bulk.ts';
+import type { BatchResult } from '../../src/client/enqueue.ts';
 import type { ThroughlineSurface } from '../../src/index.ts';
 import type { ApiUnderTest } from '../support/api.ts';
 
-/** What a door may do; the command line has no receipts and no batches, and shows records as parts. */
-export type Door = Pick<ThroughlineSurface, 'enqueue' | 'get' | 'history' | 'list' | 'explain' | 'cancel' | 'decide' | 'replay' | 'waitFor'> & Partial<Pick<ThroughlineSurface, 'enqueueBatch' | 'deliverReceipt' | 'record' | 'steps' | 'taskTypes' | 'health'>>;
+/** What a door may do; the command line shows records as parts. */
+export type Door = Omit<ThroughlineSurface, 'record' | 'steps' | 'taskTypes' | 'health' | 'close'> & Partial<Pick<ThroughlineSurface, 'record' | 'steps' | 'taskTypes' | 'health'>>;
 
 export interface Opened {
   readonly door: Door;
@@ -49,7 +52,34 @@ function commandLine(api: ApiUnderTest): Promise<Opened> {
     }
     return JSON.parse(said) as A;
   };
+  const json = (value: unknown): string => JSON.stringify(value);
+  const bulks = (group: 'replays' | 'cancels') => ({
+    create: ({ filter, ratePerSecond, void: _, ...input }: BulkReplayInput) => run<BulkRow>(group, 'create', ...flags({ ...filter, ...input, rate: ratePerSecond })),
+    get: (id: string) => run<BulkRow>(group, 'show', id),
+    list: (page = {}) => run<BulkPage>(group, 'list', ...flags(page)),
+    items: (id: string, query = {}) => run<BulkItemPage>(group, 'items', id, ...flags(query)),
+    apply: (id: string, options = {}) => run<BulkRow>(group, 'apply', id, '--detach', ...flags(options)),
+    abort: (id: string, options: { readonly why: string; readonly by?: string }) => run<BulkRow>(group, 'abort', id, ...flags(options)),
+  });
+  const shown = ({ effect, item }: { readonly effect: string; readonly item?: string }): string => (item === undefined ? effect : `${effect}/${item}`);
   const door: Door = {
+    replays: bulks('replays'),
+    cancels: bulks('cancels'),
+    evidence: (task) => run('evidence', 'export', task),
+    audit: (options = {}) => run('audit', ...flags(options)),
+    withdraw: (task, { step, ...action }) => run('withdraw', task, ...(step === undefined ? [] : [step]), ...flags(action)),
+    abandonWait: (task, { step, ...action }) => run('abandon-wait', task, ...(step === undefined ? [] : [step]), ...flags(action)),
+    confirmEffect: (task, { step, effect, item, result, ...seen }) => run('confirm-effect', task, step, shown({ effect, ...(item === undefined ? {} : { item }) }), ...flags({ ...seen, ...(result === undefined ? {} : { result: json(result) }) })),
+    confirmAbsent: (task, { step, effect, item, ...seen }) => run('confirm-absent', task, step, shown({ effect, ...(item === undefined ? {} : { item }) }), ...flags(seen)),
+    correct: (task, { entry, ...correction }) => run('correct', task, String(entry), ...flags(correction)),
+    unpark: (task, deed) => run('unpark', task, ...flags(deed)),
+    receipts: ({ task, ...filter } = {}) => run('receipts', 'list', ...(task === undefined ? [] : [task]), ...flags(filter)),
+    rematchReceipt: (delivery, rematch) => run('receipts', 'rematch', delivery, ...flags(rematch)),
+    deliverReceipt: (receipt) => run('receipts', 'deliver', '--receipt', json(receipt)),
+    async enqueueBatch(task, items, options = {}) {
+      const { results } = await run<{ results: readonly (BatchResult & { error?: unknown })[] }>('enqueue', typeof task === 'string' ? task : task.type, '--batch', json(items), ...flags(options));
+      return results.map((one) => ('error' in one ? { index: one.index, error: errorOf(one.error) ?? one.error } : one)) as readonly BatchResult[];
+    },
     enqueue: (task, input, options = {}) => run('enqueue', typeof task === 'string' ? task : task.type, '--input', JSON.stringify(input), ...flags({ ...options })),
     get: (task) => run('status', task),
     history: async (task) => (await run<{ timeline: Awaited<ReturnType<Door['history']>> }>('history', task)).timeline,

@@ -47,7 +47,7 @@ async function one(tale: Tale): Promise<void> {
 test('everything at once on a few tasks: no deadlock, and every promise holds', async () => {
   const shapes: readonly Shape[] = [{ ...FREE, name: 'a', attempts: 9 }, { name: 'b', effects: 'picture+post', attempts: 9, checks: 9 }, { name: 'c', review: true, attempts: 9 }, { name: 'd', needs: ['a', 'b'], attempts: 9 }];
   const tasks = await Promise.all(Array.from({ length: 6 }, () => Tale.of(ledger, shapes)));
-  const expected = /refused|TRANSITION_REFUSED|WITHDRAW_UNDECLARED|REPLAY_|REVIEW_NOT_OPEN|EFFECT_UNKNOWN|no check|receipt is/;
+  const expected = /refused|TRANSITION_REFUSED|WITHDRAW_UNDECLARED|REPLAY_|REVIEW_NOT_OPEN|EFFECT_UNKNOWN|EXTERNAL_ID_CONFLICT|no check|receipt is/;
   const until = performance.now() + STORM_MS;
   const lane = async (): Promise<void> => {
     while (performance.now() < until) {

@@ -9,6 +9,8 @@ import { oneOf } from './tasks.ts';
 
 const TASK_CODES: readonly ErrorCode[] = ['TASK_UNKNOWN', 'TASK_PRUNED', 'STEP_UNKNOWN', 'ID_INVALID', 'TYPE_FORBIDDEN', 'REASON_REQUIRED', 'ID_CONFLICT', 'TRANSITION_REFUSED', 'INPUT_TOO_LARGE'];
 
+const CONFIRM_CODES: readonly ErrorCode[] = ['EFFECT_UNKNOWN', 'EXTERNAL_ID_CONFLICT', 'EVIDENCE_REQUIRED', 'INPUT_NOT_STORABLE', 'RESULT_TOO_LARGE'];
+
 interface ActionSpec<B extends z.ZodType> {
   readonly name: string;
   readonly id: string;
@@ -42,6 +44,26 @@ export function actionRoutes(app: FastifyInstance, { client }: ApiDeps): void {
     name: 'withdraw', id: 'withdraw', permission: 'withdraw', summary: 'Take back what was submitted; without a step, what each step that can has submitted', body: s.ActionBody, answer: s.CancelAnswer,
     codes: ['WITHDRAW_UNDECLARED'],
     act: (task, body) => client.withdraw(task, body as never),
+  });
+  action({
+    name: 'abandon-wait', id: 'abandonWait', permission: 'abandon_wait', summary: 'Stop waiting for the other side, of one step or of each that waits; it may still happen', body: s.ActionBody, answer: s.CancelAnswer,
+    act: (task, body) => client.abandonWait(task, body as never),
+  });
+  action({
+    name: 'confirm-effect', id: 'confirmEffect', permission: 'confirm', summary: 'A person saw outside that it happened', body: s.PresenceBody, answer: s.ConfirmAnswer, codes: CONFIRM_CODES,
+    act: (task, body) => client.confirmEffect(task, body as never),
+  });
+  action({
+    name: 'confirm-absent', id: 'confirmAbsent', permission: 'confirm', summary: 'A person saw outside that it did not happen', body: s.AbsenceBody, answer: s.ConfirmAnswer, codes: CONFIRM_CODES,
+    act: (task, body) => client.confirmAbsent(task, body as never),
+  });
+  action({
+    name: 'correct', id: 'correct', permission: 'correct', summary: 'Say that an entry of the timeline is wrong, by a further one', body: s.CorrectBody, answer: s.CorrectAnswer, codes: ['ENTRY_UNKNOWN'],
+    act: (task, body) => client.correct(task, body as never),
+  });
+  action({
+    name: 'unpark', id: 'unpark', permission: 'unpark', summary: 'Send a parked wake-up again', body: s.UnparkBody, answer: s.UnparkAnswer,
+    act: (task, body) => client.unpark(task, body as never),
   });
   action({
     name: 'decide', id: 'decide', permission: 'decide', summary: 'Open a review, approve or reject it', body: s.DecideBody, answer: s.ReceiptAnswer, codes: ['REVIEW_NOT_OPEN'],

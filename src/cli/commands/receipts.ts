@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { ReceiptListRow, RematchAnswer } from '../../index.ts';
-import { RECEIPT_VERDICTS } from '../../state/index.ts';
+import { ThroughlineError } from '../../errors.ts';
+import { LIMITS, RECEIPT_VERDICTS } from '../../state/index.ts';
 import { action } from '../action.ts';
 import type { ActionOptions } from '../action.ts';
 import { actionOptions, makeCommand, option, wholeNumber } from '../command.ts';
 import type { Context } from '../context.ts';
 import { usageError } from '../failure.ts';
+import { readInput } from '../input.ts';
 import { visible } from '../neutral.ts';
 import { table } from '../table.ts';
 import { moment } from '../text.ts';
@@ -98,10 +100,32 @@ const rematch = (): Command =>
     },
   });
 
+const deliver = (): Command =>
+  makeCommand<{ readonly receipt?: string }>({
+    name: 'deliver',
+    summary: 'store what the other side said, and judge it',
+    description:
+      'Takes a receipt as the API does (docs/receipts.md). It is stored first, then judged; what does not match is kept with its verdict. The same delivery again is answered with the first verdict.',
+    options: [option('--receipt <json>', 'the receipt: JSON, @FILE, or - for stdin; required')],
+    examples: [[`receipts deliver --receipt '{"deliveryId": "d-4711", "sender": "press", "task": "3f0c9a52-7c41-4a7e-9a39-8f1d2a6b7c10", "step": "publish", "kind": "completed", "inReplyTo": "…"}'`, 'its verdict']],
+    exits: '0 whatever the verdict is; 2 no receipt, or one that does not fit',
+    async run(context, { receipt }) {
+      if (receipt === undefined) throw usageError('Give the receipt with --receipt.', '--receipt');
+      const { ReceiptBody } = await import('../../api/schemas.ts');
+      const { success, data, error } = ReceiptBody.required({ deliveryId: true }).safeParse(await readInput(receipt, 'receipt', LIMITS.receipt_bytes_max * 2));
+      if (!success) {
+        const [issue] = error.issues;
+        throw new ThroughlineError('INPUT_INVALID', { path: `/receipt${(issue?.path ?? []).map((part) => `/${String(part)}`).join('')}`, message: `The receipt does not fit: ${issue?.message ?? ''}` });
+      }
+      const answer = await (await context.client()).deliverReceipt(data as never);
+      await context.answer(answer, () => [visible(`${data.deliveryId}: ${answer.verdict ?? '-'}: ${meaningOf(answer.verdict, context)}`), ...(answer.state === undefined || answer.state === null ? [] : [`  ${context.words.moved(answer.state)}`])]);
+    },
+  });
+
 const said = (answer: RematchAnswer, context: Context): readonly string[] => [
   visible(`${answer.delivery_id}: ${answer.was} → ${answer.verdict}: ${meaningOf(answer.verdict, context)}`),
   ...(answer.state === null ? [] : [`  ${context.words.moved(answer.state)}`]),
   ...(answer.repeated === true ? [`  ${context.words.repeated}`] : []),
 ];
 
-export const receiptCommands = (): readonly Command[] => [list(), rematch()];
+export const receiptCommands = (): readonly Command[] => [list(), deliver(), rematch()];

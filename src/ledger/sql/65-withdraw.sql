@@ -46,7 +46,9 @@ begin
     end loop;
     if v_steps = '{}' and s.name is not null then
       return jsonb_strip_nulls(jsonb_build_object('error', case when v_declared then 'TRANSITION_REFUSED' else 'WITHDRAW_UNDECLARED' end, 'event', 'withdraw', 'step', p -> 'step',
-        'state', case when p ->> 'step' is null then t.status else s.state end, 'instead', case when p ->> 'step' is null then '["cancel"]' else throughline._instead(s.state) end));
+        'state', case when p ->> 'step' is null then t.status else s.state end, 'instead', case when p ->> 'step' is null then
+          to_jsonb(array['cancel'] || case when exists (select from throughline.step where task_id = p_task and state in ('submitted', 'received', 'in_progress', 'unconfirmed')) then array['abandon_wait'] else '{}' end)
+        else throughline._instead(s.state) end));
     end if;
   end if;
   v_answer := throughline._cancel_open(p_task, p, 'withdraw', v_now);
