@@ -22,7 +22,7 @@ const MAY_IMPORT = {
   // The client over HTTP: of the direct one it sees types alone.
   http: ['client', 'ledger', 'define', 'state', 'errors.ts'],
   // The API serves it; of the API it takes who calls, and which language.
-  console: ['client', 'api/caller', 'api/language', 'config.ts', 'errors.ts', 'state'],
+  console: ['client', 'api/caller', 'api/language', 'workflows/names', 'config.ts', 'errors.ts', 'state'],
   cli: ['client', 'config.ts', 'errors.ts', 'state', 'api', 'console', 'worker', 'dev', 'ledger/migrate', 'ledger/inspect', 'workflows/names', 'define', 'metrics', 'tracing', 'index.ts'],
   dev: ['workflows/names', 'config.ts', 'errors.ts'],
 };

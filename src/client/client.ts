@@ -280,10 +280,15 @@ export class ThroughlineClient implements ThroughlineSurface {
 
   /** Where is it, will it run again, did the cancel take effect, what touched the outside, is the success real? */
   async explain(task: string, options: { readonly lang?: ExplainLanguage } = {}): Promise<Explanation> {
+    return (await this.inspect(task, options)).explanation;
+  }
+
+  /** Both at one moment: everything on record, and what it means. TASK_UNKNOWN, TASK_PRUNED. */
+  async inspect(task: string, options: { readonly lang?: ExplainLanguage } = {}): Promise<{ readonly record: TaskRecord; readonly explanation: Explanation }> {
     const id = checkedTaskId(task);
     await this.#sight?.load();
     const [record, temporal] = await Promise.all([this.record(id), this.#sight?.of(id)]);
-    return explain(record, { lang: options.lang ?? 'en', ...(temporal === undefined ? {} : { temporal }) });
+    return { record, explanation: explain(record, { lang: options.lang ?? 'en', ...(temporal === undefined ? {} : { temporal }) }) };
   }
 
   /** Tasks, newest first, by keyset pages. FILTER_INVALID, CURSOR_INVALID, TIME_INVALID. */

@@ -8,6 +8,7 @@ import { ProblemPage } from './pages/problem.tsx';
 import { OnwardPage } from './pages/sign-in.tsx';
 import { fromElsewhere, show, visitorsFrame } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { taskPageRoutes } from './routes/task.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { sessions, signOut, tokenOf } from './session.ts';
 import type { ConsoleOptions } from './types.ts';
@@ -41,6 +42,8 @@ export async function consolePlugin(app: FastifyInstance, options: ConsoleOption
       request.caller.may(permission);
       return;
     }
+    // A stream can't show where to sign in either: it says that something changed, and the page asks for itself.
+    if (request.headers.accept === 'text/event-stream') return reply.type('text/event-stream; charset=utf-8').send('event: changed\ndata: ended\n\n');
     if (request.method !== 'GET') throw new ThroughlineError('TOKEN_REQUIRED');
     const to = address('/sign-in', { to: request.headers['hx-current-url'] === undefined ? request.url : undefined });
     // A part of a page can't show where to sign in: the page goes there as a whole.
@@ -59,6 +62,7 @@ export async function consolePlugin(app: FastifyInstance, options: ConsoleOption
   assetRoutes(app);
   accountRoutes(app, options);
   taskRoutes(app, options);
+  taskPageRoutes(app, options);
 }
 
 export { BASE };

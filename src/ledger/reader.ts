@@ -35,7 +35,7 @@ export interface Page {
 
 /** Ranges that an index finds; the last of all characters ends what a beginning begins. */
 const TEXT = `
-  and (t.id between $12::uuid and $13::uuid or t.key ~>=~ $14 and t.key ~<~ $14 || chr(1114111) or t.key ~>=~ $15 and t.key ~<~ $15 || chr(1114111))`;
+  and (t.id between $12::uuid and $13::uuid or t.key ~>=~ $14 and t.key ~<~ ($14 || chr(1114111)) or t.key ~>=~ $15 and t.key ~<~ ($15 || chr(1114111)))`;
 
 const list = (text: boolean): string => `
 select t.id, t.type, t.version, t.key, t.status, t.at_rest, t.reason, t.held_by, t.seq::float8 as seq, throughline._iso(t.since) as since, throughline._iso(t.created_at) as created_at, t.created_by,

@@ -16,10 +16,12 @@ const TONES: Readonly<Record<ParentStatus | StepState, Tone | 'waiting'>> = {
   cancelled: 'stopped',
 };
 
+export const toneOf = (state: ParentStatus | StepState): Tone | 'waiting' => TONES[state];
+
 export function State({ state, tone, of = 'task' }: { readonly state: ParentStatus | StepState; readonly tone?: Tone; readonly of?: 'task' | 'step' }) {
   const { lang } = useFrame();
   const words: Readonly<Record<string, string>> = of === 'task' ? PHRASES[lang].statuses : PHRASES[lang].states;
-  return <span class={`state ${tone === undefined || tone === 'progress' ? TONES[state] : tone}`} title={state}>{words[state] ?? state}</span>;
+  return <span class={`state ${tone === undefined || tone === 'progress' ? toneOf(state) : tone}`} title={state}>{words[state] ?? state}</span>;
 }
 
 /** A moment by the ledger's clock; `from`: also how far it lies from there. */
