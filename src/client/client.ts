@@ -322,15 +322,15 @@ export class ThroughlineClient implements ThroughlineSurface {
     return { ledger, temporal: temporal === undefined ? 'not_configured' : temporal ? 'up' : 'down' };
   }
 
-  /** Asks the live ledger whether every row keeps its promises; see docs/audit.md. Reads only. TASK_UNKNOWN, TIME_INVALID. */
+  /** Asks the live ledger whether every row keeps its promises; see docs/audit.md. Reads only. TASK_UNKNOWN, TASK_PRUNED, TIME_INVALID. */
   async audit(options: AuditOptions = {}): Promise<AuditReport> {
     return audit(this.#db, options);
   }
 
-  /** Everything on record of a task as a file whose every line is chained to the one before it; see docs/evidence.md. TASK_UNKNOWN. */
+  /** Everything on record of a task as a file whose every line is chained to the one before it; see docs/evidence.md. TASK_UNKNOWN, TASK_PRUNED. */
   async evidence(task: string): Promise<Evidence> {
     const found = await taskEvidence(this.#db, checkedTaskId(task));
-    if (found === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id: task } });
+    if (found === null) throw await this.#reader.whyAbsent(task);
     return makeEvidence(found.record, found.replays);
   }
 

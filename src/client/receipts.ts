@@ -1,6 +1,5 @@
 /** Receipts as they are stored, and matching one again by hand. */
 import { randomUUID } from 'node:crypto';
-import { ThroughlineError } from '../errors.ts';
 import { boundedText, checkedAction } from '../ledger/index.ts';
 import type { Door, Reader, ReceiptPage, RematchAnswer } from '../ledger/index.ts';
 import { checkedTaskId, checkedUuid, checkPageLimit } from './checks.ts';
@@ -32,7 +31,7 @@ const CHARS_MAX = 200;
 export async function listReceipts(reader: Reader, { task, unmatched, limit, cursor }: ReceiptFilter): Promise<ReceiptPage> {
   if (limit !== undefined) checkPageLimit(limit);
   const id = task === undefined ? undefined : checkedTaskId(task);
-  if (id !== undefined && (await reader.taskView(id)) === null) throw new ThroughlineError('TASK_UNKNOWN', { facts: { id } });
+  if (id !== undefined && (await reader.taskView(id)) === null) throw await reader.whyAbsent(id);
   return reader.receiptList({ ...(id === undefined ? {} : { task: id }), unmatched: unmatched === true, ...(limit === undefined ? {} : { limit }), ...(cursor === undefined ? {} : { cursor }) });
 }
 

@@ -66,7 +66,7 @@ export class RestWaiter {
       let ended = false;
       for (const waiter of asked) {
         const row = byId.get(waiter.task);
-        if (row === undefined) waiter.reject(new ThroughlineError('TASK_UNKNOWN', { facts: { id: waiter.task } }));
+        if (row === undefined) waiter.reject(await this.#reader.whyAbsent(waiter.task));
         else if (row.at_rest) {
           const { at_rest: _, ...rest } = row;
           waiter.resolve(rest);

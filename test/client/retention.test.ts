@@ -57,11 +57,14 @@ test('the command line, the API and a wait say of a pruned task how it ended', a
   expect([status.code, (documentOf(status) as Failure).error]).toMatchObject([3, { code: 'TASK_PRUNED', message: expect.stringMatching(/it ended succeeded at/), facts: { state: 'succeeded' } }]);
 
   expect(await api.client.waitFor(tale.task)).toMatchObject({ id: tale.task, status: 'succeeded' });
-  for (const part of ['', '/timeline', '/explanation', '/record']) expect(await api.call('reader', 'GET', `/v1/tasks/${tale.task}${part}`)).toMatchObject({ status: 410, body: { code: 'TASK_PRUNED' } });
+  for (const part of ['', '/timeline', '/explanation', '/record', '/evidence']) expect(await api.call('reader', 'GET', `/v1/tasks/${tale.task}${part}`)).toMatchObject({ status: 410, body: { code: 'TASK_PRUNED' } });
   expect(await api.call('operator', 'POST', `/v1/tasks/${tale.task}/cancel`, { body: { why: 'late' } })).toMatchObject({ status: 410, body: { code: 'TASK_PRUNED' } });
   const authorization = `Bearer ${await api.token('reader', ['another-type'])}`;
   expect(await api.call(null, 'GET', `/v1/tasks/${tale.task}`, { headers: { authorization } })).toMatchObject({ status: 403, body: { code: 'TYPE_FORBIDDEN' } });
-  for (const ask of ['get', 'record', 'history', 'explain'] as const) await expect(api.client[ask](tale.task)).rejects.toMatchObject({ code: 'TASK_PRUNED', exit: 3 });
+  for (const query of ['/v1/audit', '/v1/receipts']) expect(await api.call('reader', 'GET', `${query}?task=${tale.task}`)).toMatchObject({ status: 410, body: { code: 'TASK_PRUNED' } });
+  await expect(api.client.audit({ task: tale.task })).rejects.toMatchObject({ code: 'TASK_PRUNED' });
+  await expect(api.client.receipts({ task: tale.task })).rejects.toMatchObject({ code: 'TASK_PRUNED' });
+  for (const ask of ['get', 'record', 'history', 'explain', 'evidence'] as const) await expect(api.client[ask](tale.task)).rejects.toMatchObject({ code: 'TASK_PRUNED', exit: 3 });
   await expect(api.client.get(randomUUID())).rejects.toMatchObject({ code: 'TASK_UNKNOWN' });
 });
 

@@ -345,6 +345,6 @@ begin
         union all select * from throughline._audit_late(v_task, v_since, v_late)) a) x
     group by x.code) y;
   select count(*) into v_tasks from throughline.task t where throughline._audited(t.id, t.ended_at, v_task, v_since);
-  if v_task is not null and v_tasks = 0 then return jsonb_build_object('error', 'TASK_UNKNOWN', 'id', v_task); end if;
+  if v_task is not null and v_tasks = 0 then return throughline._unknown(v_task); end if;
   return jsonb_build_object('as_of', throughline._iso(v_now), 'tasks', v_tasks, 'found', v_found);
 end $$;
