@@ -13,25 +13,28 @@ export interface Build {
 }
 
 /** Apart from the call, since swc's types do not know the rewriting of `./x.ts` to `./x.js` yet. */
-const OPTIONS = {
+const optionsOf = (tsx: boolean) => ({
   swcrc: false,
-  jsc: { parser: { syntax: 'typescript' }, target: 'es2022', keepClassNames: true, rewriteRelativeImportExtensions: true },
+  jsc: {
+    parser: { syntax: 'typescript', tsx }, target: 'es2022', keepClassNames: true, rewriteRelativeImportExtensions: true,
+    ...(tsx ? { transform: { react: { runtime: 'automatic', importSource: 'preact' } } } : {}),
+  },
   module: { type: 'es6' },
-} as const;
+}) as const;
 
 export async function build(): Promise<Build> {
   const folder = await mkdtemp(join(tmpdir(), 'throughline-build-'));
   for (const name of ['node_modules', 'migrations', 'package.json']) await symlink(resolve(name), join(folder, name));
   for (const file of await readdir('src', { recursive: true })) {
     const to = join(folder, 'dist', file);
-    if (file.endsWith('.sql')) {
-      await mkdir(dirname(to), { recursive: true });
+    if (!/\.\w+$/.test(file)) continue;
+    await mkdir(dirname(to), { recursive: true });
+    if (/\.tsx?$/.test(file)) {
+      const { code } = await transformFile(join('src', file), optionsOf(file.endsWith('x')));
+      await writeFile(to.replace(/\.tsx?$/, '.js'), code);
+    } else {
       await cp(join('src', file), to);
     }
-    if (!file.endsWith('.ts')) continue;
-    const { code } = await transformFile(join('src', file), OPTIONS);
-    await mkdir(dirname(to), { recursive: true });
-    await writeFile(to.replace(/\.ts$/, '.js'), code);
   }
   return { main: join(folder, 'dist/cli/main.js'), remove: () => rm(folder, { recursive: true, force: true }) };
 }
