@@ -17,7 +17,7 @@ const optionsOf = (tsx: boolean) => ({
   swcrc: false,
   jsc: {
     parser: { syntax: 'typescript', tsx }, target: 'es2022', keepClassNames: true, rewriteRelativeImportExtensions: true,
-    ...(tsx ? { transform: { react: { runtime: 'automatic', importSource: 'preact' } } } : {}),
+    ...(tsx ? { transform: { react: { runtime: 'automatic' as const, importSource: 'preact' } } } : {}),
   },
   module: { type: 'es6' },
 }) as const;
