@@ -890,6 +890,7 @@ function enqueue(type text, input jsonb, key text DEFAULT NULL::text, run_at tim
 function event_mark(p_known bigint) returns jsonb language plpgsql volatile
 function gap_report(p_by text) returns jsonb language plpgsql volatile
 function lease_renew(p_task uuid, p_step text, p_claim uuid, p_lease_ms bigint, p_gap boolean, p_holder text) returns jsonb language plpgsql volatile
+function ledger_activity(p_rows_max integer, p_window_ms bigint, p_spans integer) returns jsonb language plpgsql volatile
 function ledger_gauges(p_rows_max integer, p_worker_seen_ms bigint, p_window_ms bigint) returns jsonb language plpgsql volatile
 function natural_key(subject text, action text, resource_version text) returns text language sql immutable
 function notification_body(p_id uuid, p_body text) returns jsonb language sql volatile

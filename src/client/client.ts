@@ -25,7 +25,7 @@ import type { Evidence } from './evidence.ts';
 import { explain } from './explain/index.ts';
 import type { Explanation, ExplainLanguage } from './explain/index.ts';
 import { ledgerHealth } from './health.ts';
-import type { Health } from './health.ts';
+import type { Health, Overview } from './health.ts';
 import { Operator } from './operator.ts';
 import type { Absence, Correction, Deed, Presence, Replay } from './operator.ts';
 import { listReceipts, rematchReceipt } from './receipts.ts';
@@ -37,6 +37,9 @@ import type { Decision, ThroughlineSurface } from './surface.ts';
 import { Webhooks } from './webhooks.ts';
 import { RestWaiter } from './wait.ts';
 import type { Rest, WaitOptions } from './wait.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const OVERVIEW_SPANS = 48;
 
 export interface ClientOptions {
   /** postgres:// URL of the ledger. */
@@ -320,6 +323,12 @@ export class ThroughlineClient implements ThroughlineSurface {
     await this.#sight?.load();
     const [ledger, temporal] = await Promise.all([ledgerHealth(this.#db), this.#sight?.answers()]);
     return { ledger, temporal: temporal === undefined ? 'not_configured' : temporal ? 'up' : 'down' };
+  }
+
+  /** The ledger as a whole: counts and ages, what it did in the last 24 hours, and who answers. LEDGER_UNAVAILABLE. */
+  async overview(): Promise<Overview> {
+    const [gauges, activity, health] = await Promise.all([this.#reader.gauges(DAY_MS), this.#reader.activity(DAY_MS, OVERVIEW_SPANS), this.health()]);
+    return { gauges, activity, health };
   }
 
   /** Asks the live ledger whether every row keeps its promises; see docs/audit.md. Reads only. TASK_UNKNOWN, TASK_PRUNED, TIME_INVALID. */

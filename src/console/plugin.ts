@@ -8,6 +8,7 @@ import { ProblemPage } from './pages/problem.tsx';
 import { OnwardPage } from './pages/sign-in.tsx';
 import { fromElsewhere, show, visitorsFrame } from './route.ts';
 import { accountRoutes } from './routes/account.ts';
+import { overviewRoutes } from './routes/overview.ts';
 import { taskPageRoutes } from './routes/task.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { sessions, signOut, tokenOf } from './session.ts';
@@ -61,6 +62,7 @@ export async function consolePlugin(app: FastifyInstance, options: ConsoleOption
 
   assetRoutes(app);
   accountRoutes(app, options);
+  overviewRoutes(app, options);
   taskRoutes(app, options);
   taskPageRoutes(app, options);
 }

@@ -4,7 +4,7 @@ import { refusalOf } from './failures.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
 import type { Database } from './database.ts';
-import type { LedgerGauges, ReceiptListRow, ReceiptPage, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
+import type { LedgerActivity, LedgerGauges, ReceiptListRow, ReceiptPage, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
 
 export interface ListFilter {
   readonly status?: ParentStatus;
@@ -128,6 +128,11 @@ export class Reader {
   /** The whole ledger in numbers, by one read of bounded size. `windowMs`: how far what ended is looked for. */
   async gauges(windowMs: number): Promise<LedgerGauges> {
     return this.#db.call<LedgerGauges>('ledger_gauges', [LIMITS.gauge_rows_max, LIMITS.worker_seen_ms, windowMs], { patienceMs: 0 });
+  }
+
+  /** What it did lately, by a read of bounded size: `spans` of equal length. */
+  async activity(windowMs: number, spans: number): Promise<LedgerActivity> {
+    return this.#db.call<LedgerActivity>('ledger_activity', [LIMITS.gauge_rows_max, windowMs, spans], { patienceMs: 0 });
   }
 
   /** Every version of every type, newest first for each. */

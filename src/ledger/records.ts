@@ -249,6 +249,16 @@ export interface LedgerGauges {
   readonly truncated: boolean;
 }
 
+/** What the ledger did lately, by equal spans of time, oldest first. */
+export interface LedgerActivity {
+  readonly as_of: string;
+  /** From here on all is counted. */
+  readonly since: string;
+  readonly span_ms: number;
+  /** Attempts begun, and leases that ran out and were rescued or closed. */
+  readonly spans: readonly { readonly at: string; readonly attempts: number; readonly rescues: number }[];
+}
+
 /** A registered version of a task type. */
 export interface TaskTypeRow {
   readonly type: string;

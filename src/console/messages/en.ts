@@ -33,6 +33,18 @@ export const EN = {
     again: 'Going on to the page',
   },
   problem: { title: 'That did not work', at: 'Where', limit: 'Limit', request: 'Request', back: 'To all tasks', sign_in: 'Sign in again' },
+  overview: {
+    title: 'Overview', counts: 'Tasks by type and state', counts_note: 'Open and dead ones now; succeeded and cancelled in the last 24 hours.', truncated: 'There are more than are counted here.',
+    ages: 'What waits, and how long', nothing_waits: 'Nothing is queued, unconfirmed or dead.', oldest: 'oldest', steps: (n: number): string => (n === 1 ? '1 step' : `${String(n)} steps`),
+    overdue: (cancels: number, receipts: number): string => `Overdue: ${String(cancels)} verdicts of cancels, ${String(receipts)} receipts.`,
+    attempts: 'Attempts begun', rescues: 'Leases that ran out', day: 'The last 24 hours, by half hours, UTC', counted_from: (at: string): string => `Counted from ${at} UTC: there is more than is looked at here`, in_all: (n: number): string => `${String(n)} in all`,
+    health: {
+      title: 'Health', ledger: { up: 'up', down: 'cannot be reached', outdated: 'schema is older than this program', newer: 'schema is newer than this program' }, temporal: { up: 'up', down: 'cannot be reached', not_configured: 'not asked here' },
+      workers: 'Workers', seen: (n: number): string => (n === 0 ? 'none is seen' : `${String(n)} seen`), skew: (by: string): string => `a clock is off by ${by}`,
+      leases: (held: number, expired: number): string => `${String(held)} leases held${expired > 0 ? `, ${String(expired)} run out` : ''}`,
+      outbox: 'Outbox', empty: 'nothing waits', waiting: (n: number, lag: string): string => `${String(n)} wait, the oldest ${lag}`, parked: (n: number): string => `${String(n)} parked: they need a person`,
+    },
+  },
   tasks: {
     title: 'Tasks',
     filter: 'Filter',

@@ -27,6 +27,18 @@ export const ZH: Messages = {
     again: '正在前往页面',
   },
   problem: { title: '未能完成', at: '位置', limit: '上限', request: '请求', back: '所有任务', sign_in: '重新登录' },
+  overview: {
+    title: '总览', counts: '按类型与状态统计任务', counts_note: '未结束与停滞的为当前数；成功与取消的为最近 24 小时。', truncated: '实际数量多于此处所计。',
+    ages: '什么在等待，等了多久', nothing_waits: '没有排队、待查明或停滞的步骤。', oldest: '最久', steps: (n) => `${String(n)} 个步骤`,
+    overdue: (cancels, receipts) => `逾期：${String(cancels)} 项取消裁定，${String(receipts)} 项回执。`,
+    attempts: '开始的尝试', rescues: '到期的租约', day: '最近 24 小时，每半小时，UTC', counted_from: (at) => `自 ${at} UTC 起统计：更早的未计入`, in_all: (n) => `共 ${String(n)}`,
+    health: {
+      title: '健康状况', ledger: { up: '正常', down: '无法连接', outdated: '结构比本程序旧', newer: '结构比本程序新' }, temporal: { up: '正常', down: '无法连接', not_configured: '此处未询问' },
+      workers: '工作进程', seen: (n) => (n === 0 ? '未见任何一个' : `可见 ${String(n)} 个`), skew: (by) => `有时钟偏差 ${by}`,
+      leases: (held, expired) => `持有 ${String(held)} 个租约${expired > 0 ? `，${String(expired)} 个已到期` : ''}`,
+      outbox: '发件箱', empty: '没有待发', waiting: (n, lag) => `${String(n)} 条待发，最久 ${lag}`, parked: (n) => `${String(n)} 条已搁置：需要人工处理`,
+    },
+  },
   tasks: {
     title: '任务',
     filter: '筛选',

@@ -15,11 +15,13 @@ interface Props {
   readonly current?: 'overview' | 'tasks' | undefined;
   /** Goes on to this address of ours at once. */
   readonly refresh?: string | undefined;
+  /** Renews its content in place so often. */
+  readonly refreshAfterS?: number | undefined;
   readonly children: ComponentChildren;
 }
 
-export function Shell({ title, current, refresh, children }: Props) {
-  const { m, lang, caller } = useFrame();
+export function Shell({ title, current, refresh, refreshAfterS, children }: Props) {
+  const { m, lang, caller, here } = useFrame();
   return (
     <html lang={lang}>
       <head>
@@ -52,7 +54,9 @@ export function Shell({ title, current, refresh, children }: Props) {
           )}
           <Account />
         </header>
-        <main id="content" tabIndex={-1}>{children}</main>
+        {refreshAfterS === undefined
+          ? <main id="content" tabIndex={-1}>{children}</main>
+          : <main id="content" tabIndex={-1} hx-ext="morph" hx-get={here} hx-trigger={`every ${String(refreshAfterS)}s`} hx-select="#content" hx-swap="morph:outerHTML">{children}</main>}
       </body>
     </html>
   );

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { ThroughlineClient } from '../../client/client.ts';
 import { ThroughlineError } from '../../errors.ts';
 import { LIMITS, PARENT_STATUSES, REASON_CODES } from '../../state/index.ts';
-import { address } from '../address.ts';
 import { TasksPage } from '../pages/tasks.tsx';
 import type { TaskQuery } from '../pages/tasks.tsx';
 import { page } from '../route.ts';
@@ -40,7 +39,6 @@ function queryOf(given: unknown): TaskQuery {
 const utc = (at: string): string => `${at.length === 16 ? `${at}:00` : at}Z`;
 
 export function taskRoutes(app: FastifyInstance, { client }: ConsoleOptions): void {
-  app.get('/', { schema: { hide: true }, config: { page: 'read' } }, (_, reply) => reply.redirect(address('/tasks'), 303));
   page(app, {
     method: 'GET', url: '/tasks', permission: 'read',
     async handle({ request, caller, show }) {

@@ -46,3 +46,25 @@ begin
       from (select clock_skew_ms from throughline.worker where not stopping and seen_at > v_now - throughline._interval(p_worker_seen_ms) limit p_rows_max) w)) into v_rest;
   return v_rest || jsonb_build_object('as_of', throughline._iso(v_now), 'window_ms', p_window_ms, 'tasks', v_open, 'queued', v_queued, 'troubled', v_steps, 'truncated', v_open_rows >= p_rows_max);
 end $$;
+
+-- Attempts begun and leases that ran out, by equal spans of the window, oldest first. Looks at the newest p_rows_max entries
+-- of the timeline: "since" is later than the window's beginning where they reach less far back.
+create or replace function throughline.ledger_activity(p_rows_max integer, p_window_ms bigint, p_spans integer) returns jsonb language plpgsql volatile as $$
+declare
+  v_now timestamptz := throughline.now();
+  v_from timestamptz := v_now - throughline._interval(p_window_ms);
+  v_oldest timestamptz;
+  v_spans jsonb;
+begin
+  with newest as (select at, event, part from throughline.timeline order by id desc limit p_rows_max),
+    counted as (
+      select least(floor(extract(epoch from at - v_from) * 1000 / (p_window_ms::numeric / p_spans)), p_spans - 1)::int as span,
+        count(*) filter (where event = 'claim') as attempts, count(*) filter (where event = 'expire') as rescues
+      from newest where at >= v_from and part = 1 and event in ('claim', 'expire') group by 1
+    )
+  select (select case when count(*) = p_rows_max then min(at) end from newest),
+    (select jsonb_agg(jsonb_build_object('at', throughline._iso(v_from + throughline._interval(p_window_ms * s / p_spans)), 'attempts', coalesce(c.attempts, 0), 'rescues', coalesce(c.rescues, 0)) order by s)
+      from generate_series(0, p_spans - 1) s left join counted c on c.span = s)
+  into v_oldest, v_spans;
+  return jsonb_build_object('as_of', throughline._iso(v_now), 'since', throughline._iso(greatest(v_oldest, v_from)), 'span_ms', p_window_ms / p_spans, 'spans', v_spans);
+end $$;
