@@ -72,9 +72,9 @@ module.exports = {
     },
     {
       name: 'sql-has-one-home',
-      comment: 'Only src/ledger (and the local stack, which makes the database) may import pg.',
+      comment: 'Only src/ledger (and the local stack, which makes the database; and a service with a database of its own) may import pg.',
       severity: 'error',
-      from: { path: '^(src|examples)/', pathNot: '^src/(ledger|dev)/' },
+      from: { path: '^(src|examples)/', pathNot: '^(src/(ledger|dev)|examples/services)/' },
       to: { path: '(^|/)node_modules/(@types/)?pg/' },
     },
     {
