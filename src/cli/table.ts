@@ -7,7 +7,7 @@ export interface Column<Row> {
   /** As it is: the table makes it harmless. */
   readonly cell: (row: Row) => string;
   readonly paint?: (row: Row) => Paint;
-  /** What happens where the table is too wide; default: the column keeps its width. */
+  /** What happens where the table is too wide; default: the column keeps its width as long as others can give theirs. */
   readonly tight?: 'cut' | 'wrap';
   /** The narrowest that it may get. Default 8. */
   readonly widthMin?: number;
@@ -53,15 +53,16 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 }
 
 function fit(text: string, width: number, tight: 'cut' | 'wrap' | undefined): string[] {
-  if (widthOf(text) <= width || tight === undefined) return [text];
-  return tight === 'cut' ? [cut(text, width)] : wrap(text, width);
+  if (widthOf(text) <= width) return [text];
+  return tight === 'wrap' ? wrap(text, width) : [cut(text, width)];
 }
 
-/** Where even the least widths are too much, the widest columns that may give way give it. */
+/** Where even the least widths are too much, the widest columns that may give way give it; the others only where that is not enough. */
 function squeezed<Row>(sized: readonly Sized<Row>[], over: number): Sized<Row>[] {
   const narrow = sized.map((one) => ({ ...one }));
   for (let left = over; left > 0; left -= 1) {
-    const widest = narrow.filter(({ column, least }) => column.tight !== undefined && least > WIDTH_MIN_LAST).sort((a, b) => b.least - a.least)[0];
+    const wide = narrow.filter(({ least }) => least > WIDTH_MIN_LAST).sort((a, b) => b.least - a.least);
+    const widest = wide.find(({ column }) => column.tight !== undefined) ?? wide[0];
     if (widest === undefined) break;
     widest.least -= 1;
   }

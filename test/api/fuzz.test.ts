@@ -1,10 +1,11 @@
-/** A short form of `npm run fuzz:api`, at a fixed seed: nothing that the description allows or forbids makes a 500 or an undocumented answer. */
+/** A short form of `npm run fuzz:api`, at a fixed seed, for CI alone, since it installs a program: nothing that the description allows or forbids makes a 500 or an undocumented answer. */
 import { expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { schemathesisProgram } from '../../scripts/fuzz-program.ts';
 
 const lacksFuzzer = ((): boolean => {
+  if (process.env['CI'] === undefined) return true;
   try {
     schemathesisProgram();
     return false;

@@ -58,6 +58,10 @@ describe('a table', () => {
     { head: 'SHORT', cell: (row: string) => row, tight: 'cut', leaveOut: 1 },
   ] as const;
 
+  test('fits where an id is all characters that have to be spelled out', () => {
+    for (const line of table(['\u2066\ufeff\ufeff\ufeff2J\n\ufeff'], columns, 40, (text) => text)) expect(widthOf(line)).toBeLessThanOrEqual(40);
+  });
+
   test('fits any width from 40 columns on, whatever the rows hold', () => {
     fc.assert(fc.property(fc.array(nasty, { maxLength: 5 }), fc.integer({ min: 40, max: 200 }), (rows, width) => {
       for (const line of table(rows, columns, width, (text) => text)) {

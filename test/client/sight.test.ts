@@ -1,6 +1,6 @@
 /** What an explanation says of an open run that cannot go on, on real Temporal: this file answers as a worker would. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { temporal as proto } from '@temporalio/proto';
 import { createClient, type ThroughlineClient } from '../../src/index.ts';
@@ -12,16 +12,20 @@ import { openLedger, type Ledger } from '../support/ledger.ts';
 import { stackAddresses } from '../support/stack.ts';
 
 const { temporalAddress, temporalNamespace: namespace } = stackAddresses();
-const taskQueue = `sight-${randomUUID()}`;
 const identity = 'a worker';
 let ledger: Ledger;
 let client: ThroughlineClient;
 let connection: Connection;
+/** Of one test: no other one's turns are taken by mistake. */
+let taskQueue: string;
 let dispatcher: Dispatcher;
 beforeAll(async () => {
   connection = await Connection.connect({ address: temporalAddress });
   ledger = await openLedger();
   client = createClient({ databaseUrl: ledger.url, temporal: { address: temporalAddress, namespace }, by: 'test' });
+});
+beforeEach(() => {
+  taskQueue = `sight-${randomUUID()}`;
   dispatcher = new Dispatcher({ door: ledger.door, client: new Client({ connection, namespace }), taskQueue, searchAttributes: false, log: quietLogger() });
 });
 afterAll(async () => {

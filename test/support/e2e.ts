@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { startReceipts } from '../../examples/note-publishing/demo/surroundings.ts';
@@ -15,6 +14,7 @@ import { startPlatformProcess } from '../../examples/note-publishing/platform/pr
 import type { PlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import { createClient } from '../../src/index.ts';
 import type { TaskDefinition, TaskRecord, ThroughlineClient, View } from '../../src/index.ts';
+import { compiled } from './compiled.ts';
 import { disagreements } from './e2e-books.ts';
 import { Hooks } from './e2e-hooks.ts';
 import { createE2eTasks } from './e2e-tasks.ts';
@@ -61,11 +61,15 @@ export interface WorkerProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
+/** The workers' program, once for a test file. */
+let program: Promise<string> | undefined;
+
 async function spawnWorker(settings: E2eWorkerSettings): Promise<WorkerProcess> {
   const env: NodeJS.ProcessEnv = { ...process.env, E2E_WORKER: JSON.stringify(settings) };
   // A test runner's own flags are none of the worker's business.
   delete env['NODE_OPTIONS'];
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('e2e-worker.ts', import.meta.url))], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const folder = await (program ??= compiled({ src: 'src', examples: 'examples', 'test/support': 'test/support' }));
+  const child: ChildProcess = spawn(process.execPath, [join(folder, 'test/support/e2e-worker.js')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
   let log = '';
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -122,6 +126,9 @@ export class Stage {
 
   async end(): Promise<void> {
     for (const end of this.#ends.reverse()) await end();
+    const folder = await program;
+    program = undefined;
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
   settings(more: Partial<E2eWorkerSettings> = {}): E2eWorkerSettings {
