@@ -25,5 +25,5 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Real servers answer in milliseconds, but two workers, Postgres and Temporal share two cores.
   testTimeout: 60_000,
-  maxWorkers: 2,
+  maxWorkers: 3,
 };

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { runner } from 'node-pg-migrate';
 import type pg from 'pg';
 import { ThroughlineError } from '../errors.ts';
 import type { Database } from './database.ts';
@@ -48,6 +47,8 @@ export async function migrate(database: Database, log: (line: string) => void = 
       const known = await numbered();
       const unknown = (await applied(client)).filter((name) => !known.includes(name));
       if (unknown.length > 0) throw new ThroughlineError('LEDGER_NEWER', { facts: { unknown } });
+      // Only who migrates needs it.
+      const { runner } = await import('node-pg-migrate');
       const done = await runner({
         dbClient: client,
         dir: MIGRATIONS,

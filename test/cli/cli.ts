@@ -4,8 +4,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { build, type Build } from './build.ts';
+import { compiled } from '../support/compiled.ts';
 
+/** In TypeScript, with a copy of this package of its own. */
 export const TASKS = resolve('test/cli/fixtures/tasks.ts');
 /** A command that has not ended by then is ended: its test fails with what it said. */
 const HANGS_MS = 45_000;
@@ -14,8 +15,8 @@ export const TEMPORAL_AWAY = '127.0.0.1:1';
 
 /** As it is in the repository, compiled on the way; the others are compiled before. */
 export const FROM_SOURCE = ['--import', 'tsx', resolve('src/cli/main.ts')];
-let built: Promise<Build> | undefined;
-export const mainFile = async (): Promise<string> => (await (built ??= build())).main;
+/** Compiled, as it is published: what a user runs is this. */
+export const mainFile = (): string => compiled('src/cli/main.ts');
 
 const running = new Set<ChildProcess>();
 
@@ -28,7 +29,6 @@ afterAll(async () => {
       // It has gone in the meantime.
     }
   }
-  await built?.then(({ remove }) => remove(), () => undefined);
 });
 
 export interface Said {
@@ -50,7 +50,7 @@ export function environment(env: RunOptions['env'] = {}): NodeJS.ProcessEnv {
   return { ...rest, ...env };
 }
 
-export const cli = async (args: readonly string[], options: RunOptions = {}): Promise<Said> => runNode([await mainFile(), ...args], options);
+export const cli = (args: readonly string[], options: RunOptions = {}): Promise<Said> => runNode([mainFile(), ...args], options);
 
 export async function runNode(args: readonly string[], { env, input, cwd = process.cwd() }: RunOptions = {}): Promise<Said> {
   const child = spawn(process.execPath, args, { cwd, env: environment(env), stdio: ['pipe', 'pipe', 'pipe'], timeout: HANGS_MS });
@@ -106,4 +106,4 @@ export function start(command: string, args: readonly string[], { env, cwd = pro
   };
 }
 
-export const startCli = async (args: readonly string[], options: RunOptions): Promise<Running> => start(process.execPath, [await mainFile(), ...args], options);
+export const startCli = (args: readonly string[], options: RunOptions): Running => start(process.execPath, [mainFile(), ...args], options);

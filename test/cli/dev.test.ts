@@ -17,7 +17,7 @@ test('dev starts both servers and the API, migrated, says how to use them, and C
   const folder = mkdtempSync(join(tmpdir(), 'throughline-cli-dev-'));
   chmodSync(folder, 0o755);
   try {
-    const dev = await startCli(['dev', '--data-dir', folder, '--json'], {});
+    const dev = startCli(['dev', '--data-dir', folder, '--json'], {});
     const up = JSON.parse(await dev.line()) as Up;
     expect(Object.keys(up.env)).toEqual(['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'THROUGHLINE_API_URL', 'THROUGHLINE_API_TOKEN']);
     const [ui, list, second] = await Promise.all([

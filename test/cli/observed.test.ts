@@ -67,7 +67,7 @@ beforeAll(async () => {
     ...otel, DATABASE_URL: ledger.url, TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: temporalNamespace, THROUGHLINE_TASK_QUEUE: `observed-${ledger.url.slice(-12)}`,
     THROUGHLINE_ARTIFACT_DIR: join(folder, 'artifacts'), THROUGHLINE_LOG_LEVEL: 'trace',
   };
-  worker = await startCli(['worker', '--json', '--tasks', resolve('test/cli/fixtures/charge.ts'), '--metrics-port', '0'], { env });
+  worker = startCli(['worker', '--json', '--tasks', resolve('test/cli/fixtures/charge.ts'), '--metrics-port', '0'], { env });
   const { metrics_port: port } = JSON.parse(await worker.line()) as { metrics_port: number };
 
   // The service that enqueues is a process of its own, with its own SDK.

@@ -115,7 +115,7 @@ describe('watch', () => {
 
   test('says each entry once, as it comes, and the view at the end', async () => {
     const tale = await Tale.of(ledger, { effects: 'none', probe: false });
-    const watching = await startCli(['watch', tale.task, '--json'], { env: env() });
+    const watching = startCli(['watch', tale.task, '--json'], { env: env() });
     const first = JSON.parse(await watching.line()) as TimelineRow;
     expect(first).toMatchObject({ event: 'enqueue', to_state: 'queued' });
     await tale.claim();
@@ -130,7 +130,7 @@ describe('watch', () => {
 
   test('is left by Ctrl-C without a word and without harm; gives up when it is told to', async () => {
     const tale = await Tale.of(ledger, { effects: 'none', probe: false });
-    const watching = await startCli(['watch', tale.task], { env: env() });
+    const watching = startCli(['watch', tale.task], { env: env() });
     await watching.line();
     watching.child.kill('SIGINT');
     expect([await watching.ended, watching.stderr()]).toEqual([[130, null], '']);
@@ -196,7 +196,7 @@ describe('completion', () => {
 
   test('works in bash', async () => {
     const { stdout } = await cli(['completion', 'bash']);
-    const main = await mainFile();
+    const main = mainFile();
     const typed = (...words: string[]): string[] => {
       const script = `${stdout}
 throughline() { ${JSON.stringify(process.execPath)} ${JSON.stringify(main)} "$@"; }

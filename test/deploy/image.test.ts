@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { build, type Build } from '../cli/build.ts';
+import { compiled } from '../support/compiled.ts';
 import { documentOf, runNode } from '../cli/cli.ts';
 import { openLedger, type Ledger } from '../support/ledger.ts';
 
@@ -57,10 +57,9 @@ describe('the Dockerfile', () => {
 
 describe('what the image holds', () => {
   let folder: string;
-  let built: Build;
   let ledger: Ledger;
   beforeAll(async () => {
-    [built, ledger] = await Promise.all([build(), openLedger()]);
+    ledger = await openLedger();
     // The last stage, put together by its own COPY lines; `npm ci` and `npm run build` stand for themselves.
     folder = mkdtempSync(join(tmpdir(), 'throughline-image-'));
     for (const { stage, sources, to } of copies(last?.lines ?? [])) {
@@ -69,12 +68,12 @@ describe('what the image holds', () => {
         const target = join(folder, to.endsWith('/') ? join(to, at.split('/').at(-1) ?? '') : to);
         mkdirSync(dirname(target), { recursive: true });
         if (at === 'node_modules') symlinkSync(resolve(at), target);
-        else cpSync(stage === 'build' ? join(dirname(built.main), '../..', at) : at, target, { recursive: true });
+        else cpSync(stage === 'build' ? compiled(at.replace(/^dist/, 'src')) : at, target, { recursive: true });
       }
     }
   });
   afterAll(async () => {
-    await Promise.all([built.remove(), ledger.close()]);
+    await ledger.close();
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { compiled } from '../support/compiled.ts';
 
 /** The installed Temporal CLI is shared with the run's own stack. */
 export const CACHE_DIR = resolve('.throughline/temporal');
@@ -34,13 +35,13 @@ export interface Program {
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 
-/** `program` defaults to this checkout's; `temporal: 'without'` starts Postgres only. */
+/** Ours, compiled, or another checkout's from source; `temporal: 'without'` starts Postgres only. */
 export function startProgram(
   dataDir: string,
-  { temporal = 'with', cwd = process.cwd() }: { temporal?: 'with' | 'without'; cwd?: string } = {},
+  { temporal = 'with', checkout }: { temporal?: 'with' | 'without'; checkout?: string } = {},
 ): Program {
-  const args = ['--import', 'tsx', join(cwd, 'test/dev/stack-program.ts'), dataDir, CACHE_DIR, temporal];
-  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+  const program = checkout === undefined ? [compiled('test/dev/stack-program.ts')] : ['--import', 'tsx', join(checkout, 'test/dev/stack-program.ts')];
+  const child = spawn(process.execPath, [...program, dataDir, CACHE_DIR, temporal], { cwd: checkout, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
   running.add(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'exit') as Promise<[number | null]>;

@@ -164,7 +164,7 @@ asRoot?.('as root, below a folder that only root may enter', () => {
     }
     for (const part of ['src', 'package.json', 'tsconfig.json']) await cp(part, join(checkout, part), { recursive: true });
     await cp('test/dev/stack-program.ts', join(checkout, 'test/dev/stack-program.ts'));
-    const program = startProgram(join(checkout, '.throughline'), { temporal: 'without', cwd: checkout });
+    const program = startProgram(join(checkout, '.throughline'), { temporal: 'without', checkout });
     const up = await program.say();
     expect(up.code).toBeUndefined();
     expect(up.logged).toHaveLength(2);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NewFault } from '../../examples/note-publishing/platform/faults.ts';
 import type { CancelAnswer, TaskRecord } from '../../src/index.ts';
 import { disagreements } from '../support/e2e-books.ts';
+import { Scenes } from '../support/e2e-scenes.ts';
 import { Stage, until } from '../support/e2e.ts';
 
 const SEED = process.env['MANY_SEED'] ?? 'throughline';
@@ -15,9 +16,12 @@ const TIMES = Number(process.env['MANY_TIMES'] ?? 1);
 const TYPES = ['plain', 'post', 'direct'] as const;
 
 let stage: Stage;
+/** Both at once: the cancels meet the faults of others, too. */
+const scenes = new Scenes(170_000 * TIMES);
 beforeAll(async () => {
   stage = await Stage.open({ outside: { leaseMs: 3_000, retryMs: 200, callTimeoutMs: 1_500 } });
   await Promise.all([stage.worker(), stage.worker()]);
+  scenes.begin();
 }, 120_000);
 afterAll(() => stage.end());
 
@@ -51,9 +55,9 @@ function broken(answer: CancelAnswer, record: TaskRecord): string[] {
   });
 }
 
-test('of tasks cancelled at random moments, answer and end agree, and no intent follows an answered cancel', async () => {
+scenes.test('of tasks cancelled at random moments, answer and end agree, and no intent follows an answered cancel', async () => {
   const roll = dice('cancel');
-  const cancels = Array.from({ length: 100 * TIMES }, (_, n) => ({ n, type: pick(TYPES, roll()), startMs: roll() * 4_000 * TIMES, cancelMs: roll() < 0.2 ? 0 : roll() * 2_500, twice: roll() < 0.2, slow: roll() < 0.15, failures: roll() < 0.3 ? 1 : 0 }));
+  const cancels = Array.from({ length: 80 * TIMES }, (_, n) => ({ n, type: pick(TYPES, roll()), startMs: roll() * 4_000 * TIMES, cancelMs: roll() < 0.2 ? 0 : roll() * 2_500, twice: roll() < 0.2, slow: roll() < 0.15, failures: roll() < 0.3 ? 1 : 0 }));
   const found = new Map<string, number>();
   const wrong = await Promise.all(
     cancels.map(async ({ n, type, startMs, cancelMs, twice, slow, failures }) => {
@@ -76,15 +80,15 @@ test('of tasks cancelled at random moments, answer and end agree, and no intent 
   expect({ seed: SEED, wrong: wrong.flat() }).toEqual({ seed: SEED, wrong: [] });
   // The moments were many: some came before, some in the middle, some too late.
   for (const state of ['queued', 'leased', 'succeeded']) expect([...found.keys()]).toContain(state);
-}, 150_000 * TIMES);
+});
 
 const FAULTS: readonly [NewFault['kind'], ...NewFault['kind'][]] = ['slow', 'slow_answer', 'too_many_requests', 'unavailable', 'lost_request', 'lost_answer', 'timeout_after', 'timeout_before', 'duplicate_receipt', 'late_receipt', 'foreign_receipt', 'contradicting_receipt'];
 
-test('tasks with random small faults all come to rest, and the books agree', async () => {
+scenes.test('tasks with random small faults all come to rest, and the books agree', async () => {
   const roll = dice('faults');
   const ids: string[] = [];
   const contradicted = new Set<string>();
-  const starts = Array.from({ length: 120 * TIMES }, (_, n) => {
+  const starts = Array.from({ length: 90 * TIMES }, (_, n) => {
     const type = pick(TYPES, roll());
     const fault: NewFault | null = roll() < 0.4 ? { kind: pick(FAULTS, roll()), nth: 1 + Math.floor(roll() * 2), ms: 300 } : null;
     const failures = roll() < 0.3 ? Math.floor(roll() * 3) : 0;
@@ -102,7 +106,7 @@ test('tasks with random small faults all come to rest, and the books agree', asy
   const dead = records.filter(({ task }) => !contradicted.has(task.id)).flatMap(({ steps }) => steps).filter(({ state }) => state !== 'succeeded');
   expect(dead.map(({ state, reason }) => `${state} (${reason})`).filter((end) => end !== 'dead (attempts_exhausted)')).toEqual([]);
   expect(dead.length).toBeLessThan(ids.length / 10);
-}, 170_000 * TIMES);
+});
 
 test('no task is left behind: nothing open, nothing held, nothing to send, no run without an end', async () => {
   const left = async (): Promise<unknown[]> => stage.ledger.query('select task_id from throughline.outbox');

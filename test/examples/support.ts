@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PlatformClient, PlatformError } from '../../examples/note-publishing/platform/client.ts';
 import type { CallIdentity } from '../../examples/note-publishing/platform/client.ts';
-import { startPlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import type { PlatformProcess, PlatformProcessOptions } from '../../examples/note-publishing/platform/process.ts';
 import type { NewPost } from '../../examples/note-publishing/platform/types.ts';
+import { startPlatform } from '../support/platform.ts';
 
 /** Asks again until `ask` answers with something, which must happen within 10 s. */
 export async function until<T>(what: string, ask: () => Promise<T | null | undefined | false> | T | null | undefined | false): Promise<T> {
@@ -32,7 +32,7 @@ export class Bench {
   }
 
   async platform(options: Partial<PlatformProcessOptions> = {}): Promise<PlatformProcess> {
-    const running = await startPlatformProcess({ data: options.data ?? (await this.folder()), ...options });
+    const running = await startPlatform({ data: options.data ?? (await this.folder()), ...options });
     this.#ends.push(() => running.kill());
     return running;
   }

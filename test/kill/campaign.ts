@@ -11,12 +11,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { NewFault } from '../../examples/note-publishing/platform/faults.ts';
-import { startPlatformProcess, type PlatformProcess } from '../../examples/note-publishing/platform/process.ts';
+import type { PlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import { FAILPOINTS } from '../../src/failpoint.ts';
 import type { View } from '../../src/index.ts';
 import { createE2eTasks, type Outside } from '../support/e2e-tasks.ts';
 import { disagreements } from '../support/e2e-books.ts';
 import { Stage } from '../support/e2e.ts';
+import { startPlatform } from '../support/platform.ts';
 import { findings } from '../support/soundness.ts';
 import { stackAddresses } from '../support/stack.ts';
 import type { VictimSettings } from './victim.ts';
@@ -247,7 +248,7 @@ async function program(): Promise<string> {
 async function withCampaign<T>(options: CampaignOptions, work: (campaign: Campaign, stage: Stage) => Promise<T>): Promise<T> {
   const stage = await Stage.open();
   try {
-    const keyless = await startPlatformProcess({ data: join(stage.folder, 'keyless'), flags: ['--no-keys'], readyWithinMs: 90_000 });
+    const keyless = await startPlatform({ data: join(stage.folder, 'keyless'), flags: ['--no-keys'] });
     stage.onEnd(() => keyless.kill());
     const victim = await program();
     stage.onEnd(() => rm(dirname(victim), { recursive: true, force: true }));

@@ -10,7 +10,6 @@ import { createInterface } from 'node:readline';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { startReceipts } from '../../examples/note-publishing/demo/surroundings.ts';
-import { startPlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import type { PlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import { createClient } from '../../src/index.ts';
 import type { TaskDefinition, TaskRecord, ThroughlineClient, View } from '../../src/index.ts';
@@ -22,6 +21,7 @@ import type { E2eTasks, Outside } from './e2e-tasks.ts';
 import type { E2eWorkerSettings } from './e2e-worker.ts';
 import { openLedger } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
+import { startPlatform } from './platform.ts';
 import { stackAddresses } from './stack.ts';
 
 /** Generous: two cores are shared by everything that runs. */
@@ -61,15 +61,11 @@ export interface WorkerProcess {
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** The workers' program, once for a test file. */
-let program: Promise<string> | undefined;
-
 async function spawnWorker(settings: E2eWorkerSettings): Promise<WorkerProcess> {
   const env: NodeJS.ProcessEnv = { ...process.env, E2E_WORKER: JSON.stringify(settings) };
   // A test runner's own flags are none of the worker's business.
   delete env['NODE_OPTIONS'];
-  const folder = await (program ??= compiled({ src: 'src', examples: 'examples', 'test/support': 'test/support' }));
-  const child: ChildProcess = spawn(process.execPath, [join(folder, 'test/support/e2e-worker.js')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child: ChildProcess = spawn(process.execPath, [compiled('test/support/e2e-worker.ts')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
   let log = '';
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -109,7 +105,7 @@ export class Stage {
     const ends: (() => Promise<unknown>)[] = [];
     const folder = await mkdtemp(join(tmpdir(), 'throughline-e2e-'));
     ends.push(() => rm(folder, { recursive: true, force: true }));
-    const [ledger, hooks, platform] = await Promise.all([openLedger(), Hooks.open(), startPlatformProcess({ data: join(folder, 'platform'), flags: options.platformFlags ?? [], readyWithinMs: PATIENCE_MS })]);
+    const [ledger, hooks, platform] = await Promise.all([openLedger(), Hooks.open(), startPlatform({ data: join(folder, 'platform'), flags: options.platformFlags ?? [] })]);
     const { temporalAddress, temporalNamespace } = stackAddresses();
     const client = createClient({ databaseUrl: ledger.url, temporal: { address: temporalAddress, namespace: temporalNamespace }, by: 'e2e' });
     const intake = await startReceipts(client, () => undefined);
@@ -126,9 +122,6 @@ export class Stage {
 
   async end(): Promise<void> {
     for (const end of this.#ends.reverse()) await end();
-    const folder = await program;
-    program = undefined;
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
   settings(more: Partial<E2eWorkerSettings> = {}): E2eWorkerSettings {
@@ -182,8 +175,20 @@ export class Stage {
 
   /** Everything known of a task at rest. */
   async rested(task: string, timeoutMs = PATIENCE_MS): Promise<TaskRecord> {
-    await this.client.waitFor(task, { timeoutMs });
+    await this.client.waitFor(task, { timeoutMs }).catch(async (error: unknown) => {
+      throw new Error(`${task} does not come to rest\n${await this.#all(task)}`, { cause: error });
+    });
     return this.client.record(task);
+  }
+
+  /** Everything that ledger and Temporal know of a task, for the message of a failing test. */
+  async #all(task: string): Promise<string> {
+    const { timeline } = await this.client.record(task);
+    const { headline, driver } = await this.client.explain(task);
+    const outbox = await this.ledger.query('select * from throughline.outbox where task_id = $1', [task]);
+    const history = await this.temporal.workflow.getHandle(`task/${task}`).fetchHistory().catch(String);
+    const events = typeof history === 'string' ? [history] : (history.events ?? []).map(({ eventId, eventTime, eventType, ...rest }) => `${String(eventId)} ${String(eventTime?.seconds)}.${String(eventTime?.nanos)} ${String(eventType)} ${JSON.stringify(rest).slice(0, 400)}`);
+    return [headline, JSON.stringify(driver), ...timeline.map((row) => JSON.stringify(row)), ...outbox.map((row) => JSON.stringify(row)), ...events].join('\n');
   }
 
   /** What the platform and the ledger disagree about; empty when all is well. */

@@ -7,11 +7,13 @@ import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startStack, type Stack } from '../../src/dev/stack.ts';
+import { compile } from './compiled.ts';
 import { publishStack } from './stack.ts';
 
 declare global {
   /** Handed from global setup to global teardown, which jest runs in the same process. */
   var throughlineTestStack: Stack | undefined;
+  var throughlineTestBuild: string | undefined;
 }
 
 const POSTGRES_SETTINGS = {
@@ -28,7 +30,7 @@ export default async function globalSetup(): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'throughline-test-'));
   // For the postgres user, where the tests run as root.
   await chmod(dataDir, 0o755);
-  const stack = await startStack({
+  const starting = startStack({
     dataDir,
     databaseUrl: process.env['THROUGHLINE_TEST_DATABASE_URL'],
     temporalStorage: 'memory',
@@ -36,7 +38,11 @@ export default async function globalSetup(): Promise<void> {
     postgresSettings: POSTGRES_SETTINGS,
     log: (line) => process.stderr.write(`${line}\n`),
   });
+  const built = await mkdtemp(join(tmpdir(), 'throughline-build-'));
+  await chmod(built, 0o755);
+  const [stack] = await Promise.all([starting, compile(built)]);
   globalThis.throughlineTestStack = stack;
+  globalThis.throughlineTestBuild = built;
   const { databaseUrl, temporalAddress, temporalNamespace } = stack;
   publishStack({ databaseUrl, temporalAddress, temporalNamespace });
 }

@@ -15,6 +15,8 @@ export interface PlatformProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How long it may take to be ready; default 20,000 ms. */
   readonly readyWithinMs?: number;
+  /** A compiled `main.js` to run; default: the program beside this file. */
+  readonly program?: string;
 }
 
 export interface PlatformProcess {
@@ -30,11 +32,11 @@ export interface PlatformProcess {
 
 /** Resolves when it is ready. Rejects with what it wrote to stderr when it ends before, or is not ready in time. */
 export async function startPlatformProcess(options: PlatformProcessOptions): Promise<PlatformProcess> {
-  const main = fileURLToPath(new URL('main.ts', import.meta.url));
+  const main = options.program ?? fileURLToPath(new URL('main.ts', import.meta.url));
   const env = { ...process.env, ...options.env };
   // A test runner's own flags are none of the platform's business.
   delete env['NODE_OPTIONS'];
-  const args = ['--import', 'tsx', main, '--data', options.data, '--port', String(options.port ?? 0)];
+  const args = [...(main.endsWith('.ts') ? ['--import', 'tsx'] : []), main, '--data', options.data, '--port', String(options.port ?? 0)];
   const child = spawn(process.execPath, [...args, '--stop-on-stdin-end', ...(options.flags ?? [])], {
     env,
     stdio: ['pipe', 'pipe', 'pipe'],

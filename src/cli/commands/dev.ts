@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path';
 import { readConfig, redactUrl } from '../../config.ts';
-import { startStack } from '../../dev/stack.ts';
 import type { Stack } from '../../dev/stack.ts';
 import { nextStopSignal } from '../../dev/stop-signal.ts';
 import { makeCommand, option, wholeNumber } from '../command.ts';
@@ -72,6 +71,7 @@ async function start({ note }: Context, options: Options): Promise<Stack> {
   const databaseUrl = own ? undefined : config.databaseUrl;
   if (databaseUrl !== undefined) note(`DATABASE_URL is set: ${redactUrl(databaseUrl)} is used, no Postgres is started (--own starts one)`);
   if (!own && config.temporalAddress !== undefined) note(`TEMPORAL_ADDRESS is set: ${config.temporalAddress} is used, no Temporal is started (--own starts one)`);
+  const { startStack } = await import('../../dev/stack.ts');
   return await startStack({
     dataDir: resolve(options.dataDir ?? '.throughline'),
     cacheDir: resolve(join('.throughline', 'temporal')),

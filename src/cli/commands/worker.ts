@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { requireDatabaseUrl } from '../../config.ts';
 import { nextStopSignal } from '../../dev/stop-signal.ts';
-import { startTracing } from '../../tracing/index.ts';
 import type { Deployment } from '../../worker/index.ts';
 import { makeCommand, option, wholeNumber } from '../command.ts';
 import { durationMs } from '../duration.ts';
@@ -64,6 +63,7 @@ export const workerCommand = () =>
       const { temporalAddress = TEMPORAL_ADDRESS_DEFAULT, temporalNamespace, temporalConnection, taskQueue, artifacts, webhookAllow } = config;
       const ends: (() => Promise<void>)[] = [];
       try {
+        const { startTracing } = await import('../../tracing/index.ts');
         const tracing = await startTracing({ service: 'throughline-worker', warn: (message) => { log.warn({ message }, 'OpenTelemetry'); } });
         if (tracing !== undefined) ends.push(() => tracing.stop());
         const { Metrics, serveMetrics } = await import('../../metrics/index.ts');
