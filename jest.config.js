@@ -2,6 +2,8 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  // `npm run campaigns` runs those.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/campaigns/'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: {
     '^.+\\.ts$': [
@@ -25,5 +27,5 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   // Real servers answer in milliseconds, but two workers, Postgres and Temporal share two cores.
   testTimeout: 60_000,
-  maxWorkers: 3,
+  maxWorkers: 2,
 };

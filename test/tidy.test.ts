@@ -28,6 +28,10 @@ describe('the files', () => {
     expect(left.filter((line) => !line.includes('? test.skip : test)'))).toEqual([]);
   });
 
+  test('hold no mark of an unfinished merge', () => {
+    expect(matches(/^(<{7}|>{7}|\|{7}) |^={7}$/, files)).toEqual([]);
+  });
+
   test('name no folder of a machine', () => {
     const roots = ['home', 'Users', 'work', 'root', 'mnt'].join('|');
     expect(matches(new RegExp(String.raw`(^|[\s"'\x60(=:])/(${roots})/\w`), files)).toEqual([]);

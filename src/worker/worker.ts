@@ -141,6 +141,8 @@ export class TaskWorker {
         ...versioningOptions(options.deployment),
         maxConcurrentActivityTaskExecutions: attemptsAtOnce,
         ...PATIENT_WITH_WORKFLOWS,
+        // What a killed worker had cached is offered to the others after this; its histories are short, so that reading one anew costs little.
+        stickyQueueScheduleToStartTimeout: '750ms',
         // Our own grace comes first; this one stands behind it.
         shutdownGraceTime: shutdownGraceMs + 5_000,
         // Heartbeats say that the ledger granted a renewal; they must not be held back long.

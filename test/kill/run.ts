@@ -1,4 +1,4 @@
-/** `npm run kill -- --points 200 --seed N`: the long form of test/kill/kill-points.test.ts, on a stack of its own. Prints its counts as JSON; exits with 1 where a promise was broken. */
+/** `npm run kill -- --points 200 --seed N`: the long form of test/campaigns/kill-points.test.ts, on a stack of its own. Prints its counts as JSON; exits with 1 where a promise was broken. */
 import { parseArgs } from 'node:util';
 import globalSetup from '../support/global-setup.ts';
 import globalTeardown from '../support/global-teardown.ts';

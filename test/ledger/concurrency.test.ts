@@ -15,7 +15,7 @@ afterAll(async () => {
   await ledger.close();
 });
 
-const ROUNDS = 150;
+const ROUNDS = Number(process.env['CONCURRENCY_ROUNDS'] ?? 60);
 const LANES = 5;
 const FREE: Shape = { effects: 'none', probe: false, proof: { kind: 'record', requires: ['/url'] } };
 

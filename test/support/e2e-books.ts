@@ -1,6 +1,6 @@
 /** The platform's own access log against the ledger's touches: what was asked, what was done, what is said of it. */
 import type { AccessEntry } from '../../examples/note-publishing/platform/types.ts';
-import type { TaskRecord, TouchRow } from '../../src/index.ts';
+import type { CancelAnswer, TaskRecord, TouchRow } from '../../src/index.ts';
 
 const WRITES: ReadonlySet<string> = new Set(['upload_picture', 'publish_post', 'withdraw_post']);
 
@@ -60,4 +60,23 @@ export function disagreements(record: TaskRecord, log: readonly AccessEntry[]): 
     if (ended && !outside.some((touch) => touch.key === key && touch.outcome === 'confirmed')) wrong.push(`${key} acted, and the ledger of the succeeded task does not know`);
   }
   return wrong;
+}
+
+/** What an answered cancel promises, against what came of it. Empty: it was kept. */
+export function brokenPromises(answer: CancelAnswer, record: TaskRecord): string[] {
+  return answer.steps.flatMap(({ step, found, verdict }) => {
+    const wrong: string[] = [];
+    const now = record.steps.find(({ name }) => name === step);
+    const kept = record.cancels.find(({ id }) => id === answer.id)?.steps.find((one) => one.step === step);
+    const say = (text: string): void => {
+      wrong.push(`${record.task.id}/${step}, found ${found}, answered ${verdict}, in the end ${String(kept?.verdict)} and ${String(now?.state)}: ${text}`);
+    };
+    if (verdict !== 'pending' && kept?.verdict !== verdict && verdict !== 'needs_person') say('the verdict has changed');
+    const state = { prevented: 'cancelled', stopped_at_boundary: 'cancelled', withdrawn: 'cancelled', too_late: 'succeeded', already_terminal: found, needs_person: 'dead', pending: 'no end' }[kept?.verdict ?? 'pending'];
+    if (now?.state !== state) say(`not ${state}`);
+    const asked = record.timeline.find(({ kind, facts }) => kind === 'cancel' && facts['cancel'] === answer.id)?.id ?? 0;
+    const after = record.timeline.filter((row) => row.id > asked && row.step === step && (row.kind === 'intent' || ['queued', 'leased'].includes(row.to_state)) && row.kind !== 'receipt');
+    for (const { kind, to_state: to } of after.filter((row) => row.kind === 'intent' || (row.kind === 'transition' && row.from_state !== row.to_state))) say(`${kind} (${to}) after the answer`);
+    return wrong;
+  });
 }

@@ -1,83 +1,29 @@
 /** The surroundings of one end-to-end test file: a ledger, a task queue, a platform and workers, each a process. */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
 import { startReceipts } from '../../examples/note-publishing/demo/surroundings.ts';
 import type { PlatformProcess } from '../../examples/note-publishing/platform/process.ts';
 import { createClient } from '../../src/index.ts';
 import type { TaskDefinition, TaskRecord, ThroughlineClient, View } from '../../src/index.ts';
-import { compiled } from './compiled.ts';
 import { disagreements } from './e2e-books.ts';
 import { Hooks } from './e2e-hooks.ts';
 import { createE2eTasks } from './e2e-tasks.ts';
 import type { E2eTasks, Outside } from './e2e-tasks.ts';
+import { spawnWorker } from './e2e-process.ts';
+import type { WorkerProcess } from './e2e-process.ts';
 import type { E2eWorkerSettings } from './e2e-worker.ts';
 import { openLedger } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import { startPlatform } from './platform.ts';
 import { stackAddresses } from './stack.ts';
+import { PATIENCE_MS, until } from './waiting.ts';
 
-/** Generous: two cores are shared by everything that runs. */
-export const PATIENCE_MS = 90_000;
-
-/** Asks until the answer is something; a fact that does not come true in time fails with its name. */
-export async function until<T>(what: string, ask: () => Promise<T | null | undefined | false> | T | null | undefined | false, patienceMs = PATIENCE_MS): Promise<T> {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    const fact = await ask();
-    if (fact !== null && fact !== undefined && fact !== false) return fact;
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-}
-
-/** Fails with its name instead of hanging. */
-export async function within<T>(what: string, promise: Promise<T>, patienceMs = PATIENCE_MS): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => { reject(new Error(`never came true: ${what}`)); }, patienceMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-export interface WorkerProcess {
-  readonly holder: string;
-  readonly pid: number;
-  /** What it wrote to stderr so far. */
-  log(): string;
-  signal(name: NodeJS.Signals): void;
-  /** How it ended: the exit code, or null with the signal. */
-  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-}
-
-async function spawnWorker(settings: E2eWorkerSettings): Promise<WorkerProcess> {
-  const env: NodeJS.ProcessEnv = { ...process.env, E2E_WORKER: JSON.stringify(settings) };
-  // A test runner's own flags are none of the worker's business.
-  delete env['NODE_OPTIONS'];
-  const child: ChildProcess = spawn(process.execPath, [compiled('test/support/e2e-worker.ts')], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }));
-  let log = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    log = (log + chunk.toString('utf8')).slice(-200_000);
-    if (process.env['E2E_LOG'] !== undefined) process.stderr.write(chunk);
-  });
-  if (child.stdout === null) throw new Error('the worker has no stdout');
-  const ready = once(createInterface({ input: child.stdout }), 'line').then(([line]) => JSON.parse(String(line)) as { holder: string });
-  const first = await within('a worker is ready', Promise.race([ready, ended]));
-  if (!('holder' in first)) throw new Error(`the worker ended before it was ready: ${log}`);
-  return { holder: first.holder, pid: child.pid ?? 0, log: () => log, signal: (name) => child.kill(name), ended };
-}
+export type { WorkerProcess } from './e2e-process.ts';
+export { PATIENCE_MS, until, within } from './waiting.ts';
 
 export interface StageOptions {
   readonly outside?: Omit<Outside, 'platform' | 'receipts' | 'hooks'>;

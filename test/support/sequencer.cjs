@@ -5,7 +5,7 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Those of half a minute and more, the longest first. */
-const LONG = ['e2e/many', 'cli/worker', 'e2e/kill', 'examples/demo', 'kill/kill-points', 'dev/stack', 'e2e/outage', 'cli/questions', 'e2e/temporal', 'e2e/publishing', 'e2e/withdraw', 'client/operator', 'cli/operator', 'cli/actions', 'cli/webhooks', 'examples/platform-store', 'ledger/concurrency', 'tidy'];
+const LONG = ['cli/worker', 'e2e/kill', 'examples/demo', 'dev/stack', 'e2e/outage', 'cli/questions', 'e2e/temporal', 'e2e/publishing', 'e2e/withdraw', 'client/operator', 'cli/operator', 'cli/actions', 'cli/webhooks', 'examples/platform-store', 'ledger/concurrency', 'tidy'];
 
 const rank = ({ path }) => {
   const at = LONG.findIndex((name) => path.endsWith(`/test/${name}.test.ts`));

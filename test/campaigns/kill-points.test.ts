@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { FAILPOINTS } from '../../src/failpoint.ts';
-import { campaign, killedInEveryAttempt } from './campaign.ts';
+import { campaign, killedInEveryAttempt } from '../kill/campaign.ts';
 
 test('a process killed at named failpoints: nothing is sent twice, nothing is lost, and the platform\'s own log equals the effects table', async () => {
   // What lies between the end of one call and the beginning of the next is one point here, two in the long form.

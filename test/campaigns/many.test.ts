@@ -6,8 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NewFault } from '../../examples/note-publishing/platform/faults.ts';
-import type { CancelAnswer, TaskRecord } from '../../src/index.ts';
-import { disagreements } from '../support/e2e-books.ts';
+import { brokenPromises, disagreements } from '../support/e2e-books.ts';
 import { Scenes } from '../support/e2e-scenes.ts';
 import { Stage, until } from '../support/e2e.ts';
 
@@ -36,25 +35,6 @@ function dice(name: string): () => number {
 
 const pick = <T>(from: readonly [T, ...T[]], roll: number): T => from[Math.floor(roll * from.length)] ?? from[0];
 
-/** What an answered cancel promises, against what came of it. Empty: it was kept. */
-function broken(answer: CancelAnswer, record: TaskRecord): string[] {
-  return answer.steps.flatMap(({ step, found, verdict }) => {
-    const wrong: string[] = [];
-    const now = record.steps.find(({ name }) => name === step);
-    const kept = record.cancels.find(({ id }) => id === answer.id)?.steps.find((one) => one.step === step);
-    const say = (text: string): void => {
-      wrong.push(`${record.task.id}/${step}, found ${found}, answered ${verdict}, in the end ${String(kept?.verdict)} and ${String(now?.state)}: ${text}`);
-    };
-    if (verdict !== 'pending' && kept?.verdict !== verdict && verdict !== 'needs_person') say('the verdict has changed');
-    const state = { prevented: 'cancelled', stopped_at_boundary: 'cancelled', withdrawn: 'cancelled', too_late: 'succeeded', already_terminal: found, needs_person: 'dead', pending: 'no end' }[kept?.verdict ?? 'pending'];
-    if (now?.state !== state) say(`not ${state}`);
-    const asked = record.timeline.find(({ kind, facts }) => kind === 'cancel' && facts['cancel'] === answer.id)?.id ?? 0;
-    const after = record.timeline.filter((row) => row.id > asked && row.step === step && (row.kind === 'intent' || ['queued', 'leased'].includes(row.to_state)) && row.kind !== 'receipt');
-    for (const { kind, to_state: to } of after.filter((row) => row.kind === 'intent' || (row.kind === 'transition' && row.from_state !== row.to_state))) say(`${kind} (${to}) after the answer`);
-    return wrong;
-  });
-}
-
 scenes.test('of tasks cancelled at random moments, answer and end agree, and no intent follows an answered cancel', async () => {
   const roll = dice('cancel');
   const cancels = Array.from({ length: 80 * TIMES }, (_, n) => ({ n, type: pick(TYPES, roll()), startMs: roll() * 4_000 * TIMES, cancelMs: roll() < 0.2 ? 0 : roll() * 2_500, twice: roll() < 0.2, slow: roll() < 0.15, failures: roll() < 0.3 ? 1 : 0 }));
@@ -74,7 +54,7 @@ scenes.test('of tasks cancelled at random moments, answer and end agree, and no 
       if (twice) expect((await stage.client.cancel(task, { id: answer.id, by: 'li', why: `number ${String(n)}` })).id).toBe(answer.id);
       for (const step of answer.steps) found.set(step.found, (found.get(step.found) ?? 0) + 1);
       const record = await stage.rested(task);
-      return [...broken(answer, record), ...disagreements(record, await stage.platform.admin.log({ task }))];
+      return [...brokenPromises(answer, record), ...disagreements(record, await stage.platform.admin.log({ task }))];
     }),
   );
   expect({ seed: SEED, wrong: wrong.flat() }).toEqual({ seed: SEED, wrong: [] });
