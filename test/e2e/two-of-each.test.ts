@@ -17,8 +17,8 @@ beforeAll(async () => {
   ({ token } = await stage.client.access.createToken({ name: 'web', role: 'admin' }));
   const { temporalAddress, temporalNamespace, databaseUrl } = stage.settings();
   const env = { DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: temporalAddress, TEMPORAL_NAMESPACE: temporalNamespace };
-  const [first, second] = await Promise.all([startCli(['api', '--port', '0'], { env }), startCli(['api', '--port', '0'], { env }), stage.worker(), stage.worker()]);
-  processes = [first, second];
+  processes = [startCli(['api', '--port', '0'], { env }), startCli(['api', '--port', '0'], { env })];
+  await Promise.all([stage.worker(), stage.worker()]);
   doors = await Promise.all(processes.map(async (one) => {
     let url: string | undefined;
     while (url === undefined) url = /http:\/\/[\d.:]+/.exec(await within('an API says where it is', one.line()))?.[0];
