@@ -836,6 +836,7 @@ function _prune_hold(p_task uuid) returns text language sql volatile
 function _pruned_summary() returns trigger language plpgsql volatile
 function _pruned_whole() returns trigger language plpgsql volatile
 function _quick(p_plan jsonb) returns boolean language sql immutable
+function _readable() returns SETOF regclass language sql stable
 function _refuse(p jsonb, p_sentence text) returns void language plpgsql volatile
 function _rematched(p_task uuid, p_id text, p_receipt uuid, p_was text) returns jsonb language sql stable
 function _replay_foreseen(s step, p_void jsonb, p_now timestamp with time zone) returns jsonb language plpgsql volatile
@@ -843,6 +844,8 @@ function _replay_options(p jsonb) returns jsonb language sql immutable
 function _rescue_at(p_lease timestamp with time zone, p_lease_ms bigint) returns timestamp with time zone language sql stable
 function _resend_until(p_task uuid, p_step text) returns timestamp with time zone language sql stable
 function _review_open(p_task uuid, p_step text, p jsonb, p_now timestamp with time zone, p_actor text) returns void language plpgsql volatile
+function _rights() returns TABLE(name text, roles text[]) language sql immutable
+function _rights_grant() returns void language plpgsql volatile
 function _rule(p_event text, p_from text, f facts) returns transition_rule language plpgsql stable
 function _send_permission_ms() returns bigint language sql immutable
 function _sender_key_answer(k sender_key) returns jsonb language sql stable
@@ -909,6 +912,7 @@ function receipt_put(p jsonb) returns jsonb language plpgsql volatile
 function receipt_rematch(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function review_decide(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function sender_key_add(p jsonb) returns jsonb language plpgsql volatile
+function sender_key_list(p_sender text) returns jsonb language sql volatile
 function sender_key_revoke(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function sender_secrets(p_sender text) returns jsonb language sql volatile
 function step_claim(p_task uuid, p_step text, p_claim uuid, p_holder text) returns jsonb language plpgsql volatile
@@ -927,12 +931,14 @@ function task_sweep(p_task uuid, p_holder text, p_silence_ms bigint, p_silence_m
 function task_withdraw(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function timeline_correct(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function token_add(p jsonb) returns jsonb language plpgsql volatile
+function token_list() returns jsonb language sql volatile
 function token_revoke(p jsonb) returns jsonb language plpgsql volatile
 function token_use(p_hash text) returns jsonb language plpgsql volatile
 function type_register(p jsonb) returns jsonb language plpgsql volatile
 function wait_abandon(p_task uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_add(p jsonb) returns jsonb language plpgsql volatile
 function webhook_change(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
+function webhook_list() returns jsonb language sql volatile
 function webhook_remove(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_rotate(p_id uuid, p jsonb) returns jsonb language plpgsql volatile
 function webhook_test(p_id uuid, p jsonb) returns jsonb language plpgsql volatile

@@ -32,9 +32,6 @@ export interface SenderKeyRow {
   readonly in_force: boolean;
 }
 
-const TOKENS = `select throughline._token_answer(t) as row from throughline.api_token t order by t.created_at, t.id`;
-const KEYS = `select throughline._sender_key_answer(k) as row from throughline.sender_key k where ($1::text is null or k.sender = $1) order by k.created_at, k.id`;
-
 export class AccessLedger {
   readonly #db: Database;
 
@@ -54,8 +51,8 @@ export class AccessLedger {
     return this.#db.call('token_use', [hash]);
   }
 
-  async tokens(): Promise<readonly TokenRow[]> {
-    return (await this.#db.rows<{ row: TokenRow }>(TOKENS, [], 'tokens')).map(({ row }) => row);
+  tokens(): Promise<readonly TokenRow[]> {
+    return this.#db.call('token_list', []);
   }
 
   senderKeyAdd(row: { id: string; sender: string; secret: string; expires_in_ms?: number; by: string }): Promise<SenderKeyRow> {
@@ -70,7 +67,7 @@ export class AccessLedger {
     return this.#db.call('sender_secrets', [sender]);
   }
 
-  async senderKeys(sender: string | null): Promise<readonly SenderKeyRow[]> {
-    return (await this.#db.rows<{ row: SenderKeyRow }>(KEYS, [sender], 'sender-keys')).map(({ row }) => row);
+  senderKeys(sender: string | null): Promise<readonly SenderKeyRow[]> {
+    return this.#db.call('sender_key_list', [sender]);
   }
 }

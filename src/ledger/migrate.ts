@@ -91,7 +91,7 @@ const DROP_LEFT_OVER = `do $$
 
 /** What stands in the catalogue: somebody may have replaced a function since it was made. */
 const FUNCTIONS_PRESENT = `select obj_description('throughline'::regnamespace, 'pg_namespace') as noted, (select md5(string_agg(line, e'\\n' order by line)) from (
-    select proname || '(' || pg_get_function_identity_arguments(oid) || ')' || prosrc as line from pg_proc where pronamespace = 'throughline'::regnamespace and prokind = 'f') f) as present`;
+    select proname || '(' || pg_get_function_identity_arguments(oid) || ')' || prosecdef || prosrc as line from pg_proc where pronamespace = 'throughline'::regnamespace and prokind = 'f') f) as present`;
 
 /** `outdated`: of another version; `edited`: of this one, but not as it was made. */
 export type FunctionsFound = 'current' | 'outdated' | 'edited';
@@ -113,6 +113,7 @@ async function repeat(client: pg.PoolClient): Promise<void> {
     await client.query('set local check_function_bodies = off');
     await client.query(text);
     await client.query(DROP_LEFT_OVER);
+    await client.query('select throughline._rights_grant()');
     const { rows } = await client.query<{ present: string }>(FUNCTIONS_PRESENT);
     await client.query(`comment on schema throughline is 'throughline functions ${digest} ${String(rows[0]?.present)}'`);
     await client.query('commit');

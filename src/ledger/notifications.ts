@@ -79,8 +79,6 @@ export interface NotificationFilter {
   readonly cursor?: string;
 }
 
-const WEBHOOKS = `select throughline._webhook_answer(w.id) as webhook from throughline.webhook w where w.removed_at is null order by w.created_at, w.id`;
-
 const LIST = `
 select n.id, n.webhook_id as webhook, w.url, n.event, n.task_id as task, n.step, throughline._iso(n.at) as at, n.status, n.attempts,
   case when n.status = 'pending' then throughline._iso(greatest(n.not_before, w.not_before)) end as next_at, n.http_status, n.last_error, throughline._iso(n.ended_at) as ended_at
@@ -146,8 +144,8 @@ export class Notifications {
   }
 
   // ---- Questions
-  async webhooks(): Promise<readonly WebhookRow[]> {
-    return (await this.#db.rows<{ webhook: WebhookRow }>(WEBHOOKS, [], 'webhooks')).map(({ webhook }) => webhook);
+  webhooks(): Promise<readonly WebhookRow[]> {
+    return this.#db.call('webhook_list', []);
   }
 
   /** Newest first. */

@@ -156,10 +156,10 @@ describe('what is refused', () => {
     expect((await refusal(() => enqueue({ name: `${name}x` }))).detail).toMatchObject({ error: 'INPUT_TOO_LARGE' });
   });
 
-  test('a service\'s role needs the schema\'s usage alone, and can do nothing else', async () => {
+  test('a service\'s role needs this function alone, and can do nothing else', async () => {
     const role = `svc_${ledger.url.split('/').at(-1)?.slice(0, 20) ?? ''}`;
     await ledger.query(`create role ${role} login password 'svc'`);
-    await ledger.query(`grant usage on schema throughline to ${role}`);
+    await ledger.query(`grant usage on schema throughline to ${role}; grant execute on function throughline.enqueue to ${role}`);
     const url = new URL(ledger.url);
     url.username = role;
     url.password = 'svc';
@@ -171,7 +171,6 @@ describe('what is refused', () => {
     await expect(service.query('select * from throughline.task')).rejects.toMatchObject({ code: '42501' });
     await expect(service.query("select throughline.task_cancel($1, '{}')", [rows[0]?.id])).rejects.toMatchObject({ code: '42501' });
     await service.end();
-    await ledger.query(`revoke usage on schema throughline from ${role}`);
-    await ledger.query(`drop role ${role}`);
+    await ledger.query(`drop owned by ${role}; drop role ${role}`);
   });
 });

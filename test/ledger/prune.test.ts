@@ -251,7 +251,7 @@ describe('nobody else deletes', () => {
     expect(await retention.pruned(tale.task)).toBeNull();
   });
 
-  test('without the right to: a service with `usage` alone may enqueue and not prune', async () => {
+  test('without the right to: who may not prune is refused, and whoever is granted it needs nothing else', async () => {
     const role = `r_${uuid().replaceAll('-', '')}`;
     await ledger.query(`create role ${role}`);
     const client = new pg.Client({ connectionString: ledger.url });

@@ -26,12 +26,12 @@ end $$;
 
 -- Accepts a task: what `client.enqueue` does, with the same keys, limits and codes. Its input is read by the schema of the type
 -- when a worker takes it. Refusals: SQLSTATE TL010 with {"error": code, …} in DETAIL; 40001 with SERIALIZATION where the
--- caller's isolation can't see who was first. Runs with the rights of the schema's owner: a service needs `usage` alone.
+-- caller's isolation can't see who was first. A service's role needs throughline_enqueuer alone.
 create or replace function throughline.enqueue(
   type text, input jsonb, key text default null, run_at timestamptz default null, delay interval default null, deadline_at timestamptz default null,
   again_of uuid default null, priority integer default null, fairness_key text default null, fairness_weight double precision default null,
   version integer default null, id uuid default null, by text default null
-) returns throughline.enqueued language plpgsql security definer set search_path = pg_catalog, pg_temp set extra_float_digits = 1 as $$
+) returns throughline.enqueued language plpgsql set extra_float_digits = 1 as $$
 declare
   v_bytes_max integer;
   v_answer jsonb;

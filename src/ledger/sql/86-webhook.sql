@@ -10,6 +10,11 @@ create or replace function throughline._webhook_answer(p_id uuid) returns jsonb 
   from throughline.webhook w where w.id = p_id
 $$;
 
+-- Those in use.
+create or replace function throughline.webhook_list() returns jsonb language sql volatile as $$
+  select coalesce(jsonb_agg(throughline._webhook_answer(w.id) order by w.created_at, w.id), '[]') from throughline.webhook w where w.removed_at is null
+$$;
+
 -- Adds a webhook: {id, url, secret, events, types, by}. Idempotent by id.
 create or replace function throughline.webhook_add(p jsonb) returns jsonb language plpgsql as $$
 declare

@@ -101,7 +101,7 @@ create constraint trigger pruned_whole after insert on throughline.pruned deferr
 -- Looks at up to `limit` tasks, the oldest first, and prunes those that may go: {older_than_ms, types?, dead, limit, after?, dry_run, by}.
 -- One transaction, so that it can be interrupted at any moment. What somebody else holds is passed over. Answers with what was
 -- pruned, what was old enough and had to stay, and after which task the next call goes on; null: that was all.
-create or replace function throughline.task_prune(p jsonb) returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function throughline.task_prune(p jsonb) returns jsonb language plpgsql as $$
 declare
   v_now timestamptz := throughline.now();
   v_before timestamptz := v_now - throughline._interval((p ->> 'older_than_ms')::numeric);
@@ -159,11 +159,10 @@ begin
   end if;
   return jsonb_build_object('examined', v_examined, 'pruned', cardinality(v_gone), 'kept', v_kept, 'after', case when v_examined = v_limit then v_after end);
 end $$;
-revoke all on function throughline.task_prune(jsonb) from public;
 
 -- Takes up to `limit` artifacts that no task refers to any more, so that their removal from the store may begin until `hold_ms`
 -- have passed. Until they are dropped, or ten times as long, nobody may refer to them (artifact_put).
-create or replace function throughline.artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function throughline.artifact_orphans_take(p_limit integer, p_hold_ms bigint) returns jsonb language plpgsql as $$
 declare
   v_now timestamptz := throughline.now();
   v_taken jsonb := '[]';
@@ -182,10 +181,9 @@ begin
   end loop;
   return v_taken;
 end $$;
-revoke all on function throughline.artifact_orphans_take(integer, bigint) from public;
 
 -- They are gone from the store: [sha256]. Whoever stores the same content from now on stores it anew.
-create or replace function throughline.artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create or replace function throughline.artifact_orphans_drop(p_digests jsonb) returns integer language plpgsql as $$
 declare
   v_dropped integer;
 begin
@@ -193,7 +191,6 @@ begin
   get diagnostics v_dropped = row_count;
   return v_dropped;
 end $$;
-revoke all on function throughline.artifact_orphans_drop(jsonb) from public;
 
 create or replace function throughline._artifact_lock(p_sha256 text) returns bigint language sql immutable as $$
   select hashtextextended(p_sha256, 7461903551)

@@ -46,6 +46,10 @@ begin
   return throughline._token_answer(t);
 end $$;
 
+create or replace function throughline.token_list() returns jsonb language sql volatile as $$
+  select coalesce(jsonb_agg(throughline._token_answer(t) order by t.created_at, t.id), '[]') from throughline.api_token t
+$$;
+
 create or replace function throughline._sender_key_answer(k throughline.sender_key) returns jsonb language sql stable as $$
   select jsonb_build_object('id', k.id, 'sender', k.sender, 'created_at', throughline._iso(k.created_at), 'created_by', k.created_by, 'expires_at', throughline._iso(k.expires_at),
     'revoked_at', throughline._iso(k.revoked_at), 'revoked_by', k.revoked_by, 'in_force', k.revoked_at is null and (k.expires_at is null or k.expires_at > throughline.now()))
@@ -74,6 +78,11 @@ begin
   if not found then return jsonb_build_object('error', 'SENDER_KEY_UNKNOWN', 'id', p_id); end if;
   return throughline._sender_key_answer(k);
 end $$;
+
+-- null: of every sender.
+create or replace function throughline.sender_key_list(p_sender text) returns jsonb language sql volatile as $$
+  select coalesce(jsonb_agg(throughline._sender_key_answer(k) order by k.created_at, k.id), '[]') from throughline.sender_key k where p_sender is null or k.sender = p_sender
+$$;
 
 -- The secrets in force of a sender, newest first, and the ledger's time to check their timestamps with.
 create or replace function throughline.sender_secrets(p_sender text) returns jsonb language sql volatile as $$
