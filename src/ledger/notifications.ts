@@ -1,6 +1,7 @@
 /** The door's and the reader's part for webhooks and notifications: one method for each function of 85-notify.sql and 86-webhook.sql. */
 import type { NotificationStatus } from '../state/index.ts';
 import { ThroughlineError } from '../errors.ts';
+import { isUuid } from './cursor.ts';
 import type { Database } from './database.ts';
 import type { Stored } from './types.ts';
 
@@ -151,7 +152,7 @@ export class Notifications {
   /** Newest first. */
   async list(filter: NotificationFilter): Promise<NotificationPage> {
     const { id, webhook, task, status, limit, cursor } = filter;
-    if (cursor !== undefined && !/^[0-9a-f-]{36}$/.test(cursor)) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
+    if (cursor !== undefined && !isUuid(cursor)) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
     const found = await this.#db.rows<NotificationRow>(LIST, [id ?? null, webhook ?? null, task ?? null, status ?? null, cursor ?? null, limit + 1], 'notifications');
     const rows = found.slice(0, limit);
     return { rows, cursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null };

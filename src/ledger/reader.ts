@@ -3,6 +3,7 @@ import { ThroughlineError } from '../errors.ts';
 import { refusalOf } from './failures.ts';
 import { LIMITS } from '../state/index.ts';
 import type { ParentStatus, ReasonCode, View } from '../state/index.ts';
+import { idCursor, isUuid, placeCursor, readIdCursor, readPlaceCursor } from './cursor.ts';
 import type { Database } from './database.ts';
 import type { LedgerActivity, LedgerGauges, ReceiptListRow, ReceiptPage, RestRow, TaskListRow, TaskRecord, TaskTypeRow } from './records.ts';
 
@@ -39,13 +40,13 @@ const TEXT = `
 
 const list = (text: boolean): string => `
 select t.id, t.type, t.version, t.key, t.status, t.at_rest, t.reason, t.held_by, t.seq::float8 as seq, throughline._iso(t.since) as since, throughline._iso(t.created_at) as created_at, t.created_by,
-  throughline._iso(t.ended_at) as ended_at, t.created_at::text as created_at_exact,
+  throughline._iso(t.ended_at) as ended_at, (extract(epoch from t.created_at) * 1000000)::bigint::text as created_at_micros,
   throughline._iso((select min(case when s.state = 'queued' then s.next_run_at when s.state in ('leased', 'cancel_requested') then s.lease_expires_at else coalesce(s.next_check_at, s.receipt_due_at) end)
     from throughline.step s where s.task_id = t.id and s.state not in ('succeeded', 'cancelled', 'dead', 'waiting'))) as next_at
 from throughline.task t
 where ($1::text is null or t.status = $1) and ($2::text is null or t.type = $2) and ($3::text is null or t.reason = $3) and ($4::boolean is null or t.at_rest = $4)
   and ($5::timestamptz is null or t.created_at >= $5) and ($6::timestamptz is null or t.created_at < $6) and ($7::text is null or t.key = $7) and ($11::text[] is null or t.type = any($11))
-  and ($8::timestamptz is null or (t.created_at, t.id) < ($8, $9::uuid))${text ? TEXT : ''}
+  and ($8::bigint is null or (t.created_at, t.id) < (timestamptz 'epoch' + $8 * interval '1 microsecond', $9::uuid))${text ? TEXT : ''}
 order by t.created_at desc, t.id desc limit $10`;
 
 const TYPES = `
@@ -69,8 +70,6 @@ where ($1::uuid is null or task_id = $1)
   and ($3::uuid is null or id < $3)
 order by id desc limit $4`;
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 const ID_START = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 const ID_FORM = '00000000-0000-0000-0000-000000000000';
 
@@ -78,17 +77,8 @@ const ID_FORM = '00000000-0000-0000-0000-000000000000';
 function textRanges(text: string): readonly (string | null)[] {
   const start = text.toLowerCase();
   const [first, last] = ['0', 'f'].map((digit) => start + ID_FORM.slice(start.length).replaceAll('0', digit));
-  const isId = ID_START.test(start) && UUID.test(first ?? '');
+  const isId = ID_START.test(start) && isUuid(first ?? '');
   return [isId ? (first ?? null) : null, isId ? (last ?? null) : null, text, encodeURIComponent(text.toWellFormed())];
-}
-
-const CURSOR = /^([0-9:.+ -]{10,40})\/([0-9a-f-]{36})$/;
-
-function readCursor(cursor: string | undefined): readonly [string | null, string | null] {
-  if (cursor === undefined) return [null, null];
-  const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? [];
-  if (at === undefined || id === undefined) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
-  return [at, id];
 }
 
 const OFFERS = `
@@ -148,28 +138,27 @@ export class Reader {
   /** Stored receipts, newest first. Throws CURSOR_INVALID. */
   async receiptList(filter: { readonly task?: string; readonly unmatched: boolean; readonly limit?: number; readonly cursor?: string }): Promise<ReceiptPage> {
     const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
-    const after = filter.cursor === undefined ? null : Buffer.from(filter.cursor, 'base64url').toString('utf8');
-    if (after !== null && !UUID.test(after)) throw new ThroughlineError('CURSOR_INVALID', { path: '/cursor' });
+    const after = readIdCursor(filter.cursor);
     const found = await this.#db.rows<ReceiptListRow>(RECEIPTS, [filter.task ?? null, filter.unmatched, after, limit + 1], 'receipt-list');
     const rows = found.slice(0, limit);
     const last = rows.at(-1);
-    return { rows, cursor: found.length > limit && last !== undefined ? Buffer.from(last.id).toString('base64url') : null };
+    return { rows, cursor: found.length > limit && last !== undefined ? idCursor(last.id) : null };
   }
 
   /** Tasks, newest first, by pages that neither skip nor repeat while rows are added. Throws CURSOR_INVALID. */
   async taskList(filter: ListFilter): Promise<Page> {
     const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
-    const [at, id] = readCursor(filter.cursor);
+    const [at, id] = readPlaceCursor(filter.cursor);
     const values = [filter.status ?? null, filter.type ?? null, filter.reason ?? null, filter.atRest ?? null, filter.createdFrom ?? null, filter.createdTo ?? null, filter.key ?? null, at, id, limit + 1, filter.types ?? null];
     const { text } = filter;
     // Planned for each text anew: how many rows one finds differs too much for one plan.
     const found = text === undefined || text === ''
-      ? await this.#db.rows<TaskListRow & { created_at_exact: string }>(list(false), values, 'task-list')
-      : await this.#db.rows<TaskListRow & { created_at_exact: string }>(list(true), [...values, ...textRanges(text)]);
+      ? await this.#db.rows<TaskListRow & { created_at_micros: string }>(list(false), values, 'task-list')
+      : await this.#db.rows<TaskListRow & { created_at_micros: string }>(list(true), [...values, ...textRanges(text)]);
     const [clock] = await this.#db.rows<{ as_of: string }>('select throughline._iso(throughline.now()) as as_of', []);
     const page = found.slice(0, limit);
     const last = page.at(-1);
-    const cursor = found.length > limit && last !== undefined ? Buffer.from(`${last.created_at_exact}/${last.id}`).toString('base64url') : null;
-    return { rows: page.map(({ created_at_exact: _, ...row }) => row), cursor, as_of: clock?.as_of ?? '' };
+    const cursor = found.length > limit && last !== undefined ? placeCursor(last.created_at_micros, last.id) : null;
+    return { rows: page.map(({ created_at_micros: _, ...row }) => row), cursor, as_of: clock?.as_of ?? '' };
   }
 }
