@@ -57,7 +57,8 @@ export async function post(options: PostOptions): Promise<PostAnswer> {
 
 /** Retry-After in milliseconds, from seconds or an HTTP date; null: unreadable. Never more than the limit. */
 export function retryAfterMs(header: string | null, now: Date): number | null {
-  if (header === null) return null;
+  // A date takes 29 characters. The endpoint is not ours: what it sends is no work for a search.
+  if (header === null || header.length > 100) return null;
   const ms = /^\d{1,12}$/.test(header.trim()) ? Number(header) * 1_000 : /[A-Za-z]{3}.*\d{2}:\d{2}/.test(header) ? Date.parse(header) - now.getTime() : Number.NaN;
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), LIMITS.retry_after_ms_max) : null;
 }
