@@ -34,20 +34,49 @@ export interface Page {
   readonly as_of: string;
 }
 
-/** Ranges that an index finds; the last of all characters ends what a beginning begins. */
-const TEXT = `
-  and (t.id between $12::uuid and $13::uuid or t.key ~>=~ $14 and t.key ~<~ ($14 || chr(1114111)) or t.key ~>=~ $15 and t.key ~<~ ($15 || chr(1114111)))`;
-
-const list = (text: boolean): string => `
+const COLUMNS = `
 select t.id, t.type, t.version, t.key, t.status, t.at_rest, t.reason, t.held_by, t.seq::float8 as seq, throughline._iso(t.since) as since, throughline._iso(t.created_at) as created_at, t.created_by,
   throughline._iso(t.ended_at) as ended_at, (extract(epoch from t.created_at) * 1000000)::bigint::text as created_at_micros,
   throughline._iso((select min(case when s.state = 'queued' then s.next_run_at when s.state in ('leased', 'cancel_requested') then s.lease_expires_at else coalesce(s.next_check_at, s.receipt_due_at) end)
     from throughline.step s where s.task_id = t.id and s.state not in ('succeeded', 'cancelled', 'dead', 'waiting'))) as next_at
-from throughline.task t
-where ($1::text is null or t.status = $1) and ($2::text is null or t.type = $2) and ($3::text is null or t.reason = $3) and ($4::boolean is null or t.at_rest = $4)
-  and ($5::timestamptz is null or t.created_at >= $5) and ($6::timestamptz is null or t.created_at < $6) and ($7::text is null or t.key = $7) and ($11::text[] is null or t.type = any($11))
-  and ($8::bigint is null or (t.created_at, t.id) < (timestamptz 'epoch' + $8 * interval '1 microsecond', $9::uuid))${text ? TEXT : ''}
-order by t.created_at desc, t.id desc limit $10`;
+from throughline.task t`;
+
+interface Condition {
+  /** `?` stands for the values, one after the other. */
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** A task of any other status is open, and the index of the open ones finds it: an index on the status would make each move dearer. */
+const MAY_REST: ReadonlySet<ParentStatus> = new Set(['succeeded', 'cancelled', 'dead']);
+
+/**
+ * Only what was asked for: a statement that says "or nothing was asked" of each filter is planned once for all of them, and then no index
+ * fits. Ranges of text are those that an index finds; the last of all characters ends what a beginning begins.
+ */
+function conditionsOf(filter: ListFilter): readonly Condition[] {
+  const { status, type, types, reason, atRest, createdFrom, createdTo, key, text } = filter;
+  const [at, id] = readPlaceCursor(filter.cursor);
+  const one = (sql: string, value: unknown): readonly Condition[] => (value === undefined || value === null ? [] : [{ sql, values: [value] }]);
+  return [
+    ...one('t.status = ?', status), ...(status === undefined || MAY_REST.has(status) ? [] : [{ sql: 'not t.at_rest', values: [] }]), ...one('t.type = ?', type), ...one('t.type = any(?::text[])', types), ...one('t.reason = ?', reason),
+    // As the partial index says it.
+    ...(atRest === undefined ? [] : [{ sql: atRest ? 't.at_rest' : 'not t.at_rest', values: [] }]),
+    ...one('t.created_at >= ?::timestamptz', createdFrom), ...one('t.created_at < ?::timestamptz', createdTo), ...one('t.key = ?', key),
+    ...(at === null ? [] : [{ sql: '(t.created_at, t.id) < (timestamptz 'epoch' + ?::bigint * interval '1 microsecond', ?::uuid)', values: [at, id] }]),
+    ...(text === undefined || text === '' ? [] : [{ sql: "(t.id between ?::uuid and ?::uuid or t.key ~>=~ ? and t.key ~<~ (? || chr(1114111)) or t.key ~>=~ ? and t.key ~<~ (? || chr(1114111)))", values: textRanges(text) }]),
+  ];
+}
+
+/** Planned for these values: how many rows a filter finds differs too much for one plan, so the statement has no name. */
+function listStatement(filter: ListFilter, limit: number): { readonly text: string; readonly values: readonly unknown[] } {
+  const values: unknown[] = [];
+  const where = conditionsOf(filter).map((condition) => {
+    const given = [...condition.values];
+    return condition.sql.replaceAll('?', () => `$${String(values.push(given.shift()))}`);
+  });
+  return { text: `${COLUMNS}${where.length === 0 ? '' : ` where ${where.join(' and ')}`} order by t.created_at desc, t.id desc limit $${String(values.push(limit))}`, values };
+}
 
 const TYPES = `
 select type, version, plan, plan_digest, input_schema, input_bytes_max, throughline._iso(registered_at) as registered_at, registered_by
@@ -78,7 +107,8 @@ function textRanges(text: string): readonly (string | null)[] {
   const start = text.toLowerCase();
   const [first, last] = ['0', 'f'].map((digit) => start + ID_FORM.slice(start.length).replaceAll('0', digit));
   const isId = ID_START.test(start) && isUuid(first ?? '');
-  return [isId ? (first ?? null) : null, isId ? (last ?? null) : null, text, encodeURIComponent(text.toWellFormed())];
+  const encoded = encodeURIComponent(text.toWellFormed());
+  return [isId ? (first ?? null) : null, isId ? (last ?? null) : null, text, text, encoded, encoded];
 }
 
 const OFFERS = `
@@ -148,13 +178,8 @@ export class Reader {
   /** Tasks, newest first, by pages that neither skip nor repeat while rows are added. Throws CURSOR_INVALID. */
   async taskList(filter: ListFilter): Promise<Page> {
     const limit = Math.min(filter.limit ?? LIMITS.page_rows_default, LIMITS.page_rows_max);
-    const [at, id] = readPlaceCursor(filter.cursor);
-    const values = [filter.status ?? null, filter.type ?? null, filter.reason ?? null, filter.atRest ?? null, filter.createdFrom ?? null, filter.createdTo ?? null, filter.key ?? null, at, id, limit + 1, filter.types ?? null];
-    const { text } = filter;
-    // Planned for each text anew: how many rows one finds differs too much for one plan.
-    const found = text === undefined || text === ''
-      ? await this.#db.rows<TaskListRow & { created_at_micros: string }>(list(false), values, 'task-list')
-      : await this.#db.rows<TaskListRow & { created_at_micros: string }>(list(true), [...values, ...textRanges(text)]);
+    const { text, values } = listStatement(filter, limit + 1);
+    const found = await this.#db.rows<TaskListRow & { created_at_micros: string }>(text, values);
     const [clock] = await this.#db.rows<{ as_of: string }>('select throughline._iso(throughline.now()) as as_of', []);
     const page = found.slice(0, limit);
     const last = page.at(-1);
