@@ -63,7 +63,7 @@ function conditionsOf(filter: ListFilter): readonly Condition[] {
     // As the partial index says it.
     ...(atRest === undefined ? [] : [{ sql: atRest ? 't.at_rest' : 'not t.at_rest', values: [] }]),
     ...one('t.created_at >= ?::timestamptz', createdFrom), ...one('t.created_at < ?::timestamptz', createdTo), ...one('t.key = ?', key),
-    ...(at === null ? [] : [{ sql: '(t.created_at, t.id) < (timestamptz 'epoch' + ?::bigint * interval '1 microsecond', ?::uuid)', values: [at, id] }]),
+    ...(at === null ? [] : [{ sql: "(t.created_at, t.id) < (timestamptz 'epoch' + ?::bigint * interval '1 microsecond', ?::uuid)", values: [at, id] }]),
     ...(text === undefined || text === '' ? [] : [{ sql: "(t.id between ?::uuid and ?::uuid or t.key ~>=~ ? and t.key ~<~ (? || chr(1114111)) or t.key ~>=~ ? and t.key ~<~ (? || chr(1114111)))", values: textRanges(text) }]),
   ];
 }
