@@ -45,7 +45,7 @@ export const RematchBody = z.strictObject({
 const bulkFilter = z.strictObject({
   reason: z.enum(REASON_CODES as unknown as readonly [string, ...string[]]).optional(), category: z.enum(Object.keys(CATEGORIES) as [string, ...string[]]).optional(),
   type: z.string().optional().meta({ minLength: 1, maxLength: LIMITS.name_chars_max }), step, status: z.enum(PARENT_STATUSES as unknown as readonly [string, ...string[]]).optional(),
-  from: moment.optional(), to: moment.optional(),
+  from: moment.optional(), to: moment.optional(), tasks: z.array(z.string().meta({ format: 'uuid' })).optional().meta({ minItems: 1, maxItems: LIMITS.page_rows_max, description: 'only these' }),
 }).meta({ description: 'at least one part; each narrows it' });
 const bulk = {
   filter: bulkFilter, why, by, id: z.string().optional().meta({ format: 'uuid', description: 'makes it idempotent; the Idempotency-Key header does the same' }),

@@ -22,6 +22,8 @@ export interface BulkFilter {
   /** ISO 8601 with zone: when the step died; of a cancel, when the task was accepted. From included, to not. */
   readonly from?: Date | string;
   readonly to?: Date | string;
+  /** Only these, 1 to 500. */
+  readonly tasks?: readonly string[];
 }
 
 export interface BulkInput {
@@ -66,10 +68,15 @@ function checkedFilter(filter: BulkFilter): BulkFilterRow {
   const row = {
     ...(reason === undefined ? {} : { reason }), ...(category === undefined ? {} : { category }), ...(status === undefined ? {} : { status }),
     ...(type === undefined ? {} : { type: boundedText(type, '/filter/type', LIMITS.name_chars_max) }), ...(step === undefined ? {} : { step: boundedText(step, '/filter/step', LIMITS.name_chars_max) }),
-    ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }),
+    ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), ...(filter.tasks === undefined ? {} : { tasks: checkedTasks(filter.tasks) }),
   };
-  if (Object.keys(row).length === 0) throw bad('/filter', 'A filter that is empty would mean everything: say at least one of reason, category, type, step, status, from, to.');
+  if (Object.keys(row).length === 0) throw bad('/filter', 'A filter that is empty would mean everything: say at least one of reason, category, type, step, status, from, to, tasks.');
   return row;
+}
+
+function checkedTasks(tasks: readonly string[]): readonly string[] {
+  if (tasks.length === 0 || tasks.length > LIMITS.page_rows_max) throw bad('/filter/tasks', 'The tasks are a list of ids.', `1 to ${String(LIMITS.page_rows_max)}`);
+  return [...new Set(tasks.map((task, index) => checkedUuid(task, `/filter/tasks/${String(index)}`)))].sort();
 }
 
 function checkedRate(rate: number): number {

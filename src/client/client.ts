@@ -97,10 +97,12 @@ export class ThroughlineClient implements ThroughlineSurface {
   readonly #rests: RestWaiter;
   readonly #sight: TemporalSightings | null;
   readonly #by: string;
+  readonly #options: ClientOptions;
   readonly #registered = new Map<string, Promise<unknown>>();
 
-  constructor(options: ClientOptions) {
-    this.#db = new Database({ url: options.databaseUrl, applicationName: 'throughline-client', ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }) });
+  constructor(options: ClientOptions, database?: Database) {
+    this.#options = options;
+    this.#db = database ?? new Database({ url: options.databaseUrl, applicationName: 'throughline-client', ...(options.connectionsMax === undefined ? {} : { connectionsMax: options.connectionsMax }) });
     const { metrics } = options;
     this.#door = metrics === undefined ? new Door(this.#db) : new ObservedDoor(this.#db, metrics);
     this.#reader = new Reader(this.#db);
@@ -292,6 +294,14 @@ export class ThroughlineClient implements ThroughlineSurface {
     await this.#sight?.load();
     const [record, temporal] = await Promise.all([this.record(id), this.#sight?.of(id)]);
     return { record, explanation: explain(record, { lang: options.lang ?? 'en', ...(temporal === undefined ? {} : { temporal }) }) };
+  }
+
+  /**
+   * What would be: `work` acts through a client whose every call is made in one transaction, which is then undone. Its answers are the door's own
+   * as of now, and what it reads afterwards is what would be there. Rows that it touches are locked for as long as it takes.
+   */
+  async rehearse<T>(work: (client: ThroughlineClient) => Promise<T>): Promise<T> {
+    return this.#db.rehearse((database) => work(new ThroughlineClient({ databaseUrl: this.#options.databaseUrl, by: this.#by }, database)));
   }
 
   /** Tasks, newest first, by keyset pages. FILTER_INVALID, CURSOR_INVALID, TIME_INVALID. */

@@ -19,3 +19,8 @@ export function ownAddress(wanted: unknown): string {
   const own = origin === 'http://console.invalid' && (pathname === BASE || pathname.startsWith(`${BASE}/`));
   return own && !wanted.includes('\\') ? `${pathname}${search}` : address('/');
 }
+
+export const bulkAddress = (kind: string, id: string, path = '', query: Query = {}): string => address(`/bulks/${kind}/${encodeURIComponent(id)}${path}`, query);
+
+/** The page of an action on a task. */
+export const actionAddress = (task: string, action: string, query: Query = {}): string => address(`/tasks/${encodeURIComponent(task)}/do/${action}`, query);

@@ -7,8 +7,11 @@ import { assetRoutes } from './assets.ts';
 import { ProblemPage } from './pages/problem.tsx';
 import { OnwardPage } from './pages/sign-in.tsx';
 import { fromElsewhere, show, visitorsFrame } from './route.ts';
+import { actionRoutes } from './routes/actions.ts';
 import { accountRoutes } from './routes/account.ts';
+import { bulkRoutes } from './routes/bulks.ts';
 import { overviewRoutes } from './routes/overview.ts';
+import { receiptRoutes } from './routes/receipts.ts';
 import { taskPageRoutes } from './routes/task.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { sessions, signOut, tokenOf } from './session.ts';
@@ -65,6 +68,9 @@ export async function consolePlugin(app: FastifyInstance, options: ConsoleOption
   overviewRoutes(app, options);
   taskRoutes(app, options);
   taskPageRoutes(app, options);
+  actionRoutes(app, options);
+  receiptRoutes(app, options);
+  bulkRoutes(app, options);
 }
 
 export { BASE };

@@ -35,6 +35,10 @@ declare module '@fastify/secure-session' {
   interface SessionData {
     /** The token's text. */
     token?: string;
+    /** For whom the last action was. */
+    who?: string;
+    /** What the last action was answered, as JSON; said once. */
+    said?: string;
   }
 }
 

@@ -4,6 +4,9 @@ import type { PageLanguage } from './messages/index.ts';
 /** `2026-05-01 09:00:00`. */
 export const moment = (at: string): string => at.slice(0, 19).replace('T', ' ');
 
+/** A browser's `datetime-local` field, taken as UTC. */
+export const utc = (at: string): string => `${at.length === 16 ? `${at}:00` : at}Z`;
+
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], ['minute', 60_000], ['second', 1_000]] as const;
 
 /** "in 4 seconds", "2 hours ago", as seen from another moment. */

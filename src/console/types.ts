@@ -1,10 +1,13 @@
 /** What pages are made from: the client's own answers. */
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../api/caller.ts';
+import type { BulkRow } from '../client/bulk.ts';
 import type { ThroughlineClient } from '../client/client.ts';
 import type { ThroughlineError } from '../errors.ts';
 
 export type TaskRecord = Awaited<ReturnType<ThroughlineClient['record']>>;
+export type ReceiptPage = Awaited<ReturnType<ThroughlineClient['receipts']>>;
+export type BulkKind = BulkRow['kind'];
 export type TimelineRow = TaskRecord['timeline'][number];
 
 export interface ConsoleOptions {

@@ -18,6 +18,8 @@ export interface BulkFilterRow {
   readonly status?: ParentStatus;
   readonly from?: string;
   readonly to?: string;
+  /** Only these. */
+  readonly tasks?: readonly string[];
 }
 
 export interface BulkOptionsRow {

@@ -21,6 +21,8 @@ export interface DatabaseOptions {
 /** Well below the shortest lease: what waits for the ledger must be there before its lease is anybody's. */
 const RETRY_MS_MAX = 400;
 
+const REHEARSAL_LOCK_MS = 2_000;
+
 /** What a caller's transaction must offer: `pg.Client` and `pg.PoolClient` do. */
 export interface Queryable {
   query(config: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
@@ -39,16 +41,24 @@ const statementOf = (name: string, args: readonly unknown[]): string =>
  * is repeated safely.
  */
 export class Database {
-  readonly #pool: pg.Pool;
+  readonly #options: DatabaseOptions;
+  readonly #pool: pg.Pool | null;
+  readonly #connection: Pick<pg.Pool, 'query'>;
   readonly #patienceMs: number;
   readonly #reportsGapsAs: string | undefined;
   #gap = false;
   #reporting: Promise<void> | undefined;
 
-  constructor(options: DatabaseOptions) {
-    this.#patienceMs = options.patienceMs ?? 5_000;
+  /** `over`: everything goes through this one connection, whose owner ends it. */
+  constructor(options: DatabaseOptions, over?: Pick<pg.Pool, 'query'>) {
+    this.#options = options;
+    this.#patienceMs = over === undefined ? (options.patienceMs ?? 5_000) : 0;
     this.#reportsGapsAs = options.reportsGapsAs;
-    this.#pool = new pg.Pool({
+    if (over !== undefined) {
+      [this.#pool, this.#connection] = [null, over];
+      return;
+    }
+    const pool = new pg.Pool({
       connectionString: options.url,
       max: options.connectionsMax ?? 10,
       application_name: options.applicationName ?? 'throughline',
@@ -59,9 +69,10 @@ export class Database {
       allowExitOnIdle: true,
     });
     // An idle connection that breaks is replaced at the next call; without a listener it would end the process.
-    this.#pool.on('error', () => {
+    pool.on('error', () => {
       this.#gap = true;
     });
+    [this.#pool, this.#connection] = [pool, pool];
   }
 
   /** Runs a door function. Throws ThroughlineError: the refusal's code, or LEDGER_UNAVAILABLE after the patience given. */
@@ -76,7 +87,7 @@ export class Database {
       }
     }
     failpoint(`${name}.before`);
-    const result = await this.#patiently(() => this.#pool.query({ name: `${name}/${String(args.length)}`, text, values }), options.patienceMs ?? this.#patienceMs);
+    const result = await this.#patiently(() => this.#connection.query({ name: `${name}/${String(args.length)}`, text, values }), options.patienceMs ?? this.#patienceMs);
     failpoint(`${name}.after`);
     return this.#answer(result) as T;
   }
@@ -84,24 +95,47 @@ export class Database {
   /** Reads rows; SELECT only. The caller names the row's shape. */
   async rows<T>(text: string, values: readonly unknown[], name?: string): Promise<T[]> {
     const config = { text, values: values.map((value) => (Array.isArray(value) ? value : parameter(value))), ...(name === undefined ? {} : { name }) };
-    const result = await this.#patiently(() => this.#pool.query(config), this.#patienceMs);
+    const result = await this.#patiently(() => this.#connection.query(config), this.#patienceMs);
     return result.rows as T[];
   }
 
-  /** A connection of its own, for migrations. */
+  /** A connection of its own. */
   async withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    if (this.#pool === null) throw new Error('Broken promise: one connection is not divided');
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw codedFailure(error);
     });
+    // A connection that breaks tells whoever asks it next; without a listener it would end the process.
+    let broken: Error | undefined;
+    const onError = (error: Error): void => {
+      broken = error;
+    };
+    client.on('error', onError);
     try {
       return await work(client);
     } finally {
-      client.release();
+      client.off('error', onError);
+      client.release(broken);
     }
   }
 
+  /** Work on one connection in a transaction that is never committed. Whoever holds a row is waited for a moment, then it is SERIALIZATION. */
+  async rehearse<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    return this.withClient(async (client) => {
+      try {
+        await client.query(`begin; set local lock_timeout = ${String(REHEARSAL_LOCK_MS)}`);
+        return await work(new Database(this.#options, client));
+      } catch (error) {
+        throw codedFailure(error);
+      } finally {
+        // A connection that is gone has forgotten it, too.
+        await client.query('rollback').catch(() => undefined);
+      }
+    });
+  }
+
   async end(): Promise<void> {
-    await this.#pool.end();
+    await this.#pool?.end();
   }
 
   #answer(result: { rows: unknown[] }): unknown {
@@ -127,7 +161,7 @@ export class Database {
   /** One report for all calls that wait to be made. */
   async #reportGap(): Promise<void> {
     if (!this.#gap || this.#reportsGapsAs === undefined) return;
-    this.#reporting ??= this.#pool
+    this.#reporting ??= this.#connection
       .query({ text: statementOf('gap_report', ['by']), values: [this.#reportsGapsAs] })
       .then(() => {
         this.#gap = false;

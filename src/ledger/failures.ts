@@ -53,7 +53,7 @@ export function codedFailure(error: unknown): unknown {
   // Wrong password, role or database: trying again would not help.
   if ((/^28...$/.test(code) || code === '3D000') && error instanceof pg.DatabaseError) return new ThroughlineError('CONFIG_INVALID', { path: 'DATABASE_URL', message: `Postgres refuses the connection: ${error.message}`, cause: error });
   // A deadlock's loser was rolled back whole, as one that met another transaction.
-  if (code === '40001' || code === '40P01') return new ThroughlineError('SERIALIZATION', { cause: error });
+  if (code === '40001' || code === '40P01' || code === '55P03') return new ThroughlineError('SERIALIZATION', { cause: error });
   if (code === '22P05' || code === '22021') return new ThroughlineError('INPUT_NOT_STORABLE', { cause: error });
   if ((code === '23514' || code === '22001') && error instanceof pg.DatabaseError) return new ThroughlineError('INPUT_INVALID', { facts: { constraint: error.constraint }, cause: error });
   if (code === '42883' || code === '3F000' || code === '42P01') return new ThroughlineError('LEDGER_OUTDATED', { cause: error });

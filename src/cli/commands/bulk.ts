@@ -18,6 +18,7 @@ interface Options {
   readonly status?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly task?: readonly string[];
   readonly why?: string;
   readonly by?: string;
   readonly id?: string;
@@ -68,11 +69,12 @@ const WORDS = {
 
 const who = (context: Context, { by }: Options): { readonly by: string } => ({ by: by ?? context.user });
 
-function filterOf({ reason, category, type, step, status, from, to }: Options): BulkFilter {
+function filterOf({ reason, category, type, step, status, from, to, task }: Options): BulkFilter {
   // The client refuses what is none of the lists.
   return {
     ...(reason === undefined ? {} : { reason }), ...(category === undefined ? {} : { category }), ...(type === undefined ? {} : { type }), ...(step === undefined ? {} : { step }),
     ...(status === undefined ? {} : { status }), ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }),
+    ...(task === undefined ? {} : { tasks: task }),
   } as BulkFilter;
 }
 
@@ -131,6 +133,7 @@ function create(group: Group): Command {
   const filters: readonly Option[] = [
     option('--reason <code>', words.reason), option('--category <category>', "of the step's last failure, such as programming_error"), option('--type <type>', 'only tasks of this type'),
     option('--step <step>', words.step), option('--status <status>', "the task's status"), option('--from <time>', words.from), option('--to <time>', words.to),
+    option('--task <id...>', 'only these tasks, at most 500'),
   ];
   const replaying: readonly Option[] = [
     option('--drop-checkpoints', "forget the steps' checkpoints"),

@@ -2,6 +2,7 @@
 import type { ReceiptVerdict } from '../../state/index.ts';
 import { ERRORS } from '../../errors.ts';
 import type { ErrorCode } from '../../errors.ts';
+import { ACTIONS_EN } from './actions-en.ts';
 
 const RECEIPT_VERDICTS: Readonly<Record<ReceiptVerdict, string>> = {
   matched: 'matched', evidence: 'evidence', early: 'early', late_after_timeout: 'late', duplicate: 'duplicate', text_only: 'text only', after_cancel: 'after the cancel', after_end: 'after the end', wrong_thread: 'wrong thread',
@@ -77,6 +78,7 @@ export const EN = {
     live: 'live',
   },
   receipt_verdicts: RECEIPT_VERDICTS,
+  actions: ACTIONS_EN,
   /** A refusal in words; where the refusal itself says more, that is shown. */
   errors: Object.fromEntries(Object.entries(ERRORS).map(([code, { sentence }]) => [code, sentence])) as Readonly<Record<ErrorCode, string>>,
 };

@@ -1,4 +1,5 @@
 /** 控制台自身的全部用语；关于任务的句子来自 `explain`。 */
+import { ACTIONS_ZH } from './actions-zh.ts';
 import type { Messages } from './en.ts';
 import { ERRORS_ZH } from './errors-zh.ts';
 
@@ -74,5 +75,6 @@ export const ZH: Messages = {
     matched: '匹配', evidence: '证据', early: '提前到达', late_after_timeout: '超时后到达', duplicate: '重复', text_only: '仅文字', after_cancel: '取消之后', after_end: '结束之后', wrong_thread: '会话不符',
     wrong_message: '消息不符', wrong_step: '步骤不符', wrong_external_id: '外部标识不符', contradicts: '相互矛盾', unknown_task: '任务未知', sender_not_allowed: '发送方不被允许',
   },
+  actions: ACTIONS_ZH,
   errors: ERRORS_ZH,
 };

@@ -4,7 +4,7 @@ import type { Page, TaskListRow } from '../../client/client.ts';
 import { PHRASES } from '../../client/explain/reading.ts';
 import { PARENT_STATUSES, REASON_CODES, REASONS } from '../../state/index.ts';
 import { address, taskAddress } from '../address.ts';
-import { useFrame } from '../frame.ts';
+import { mayHere, useFrame } from '../frame.ts';
 import { Shell } from '../parts/shell.tsx';
 import { Code, Name, State, Time } from '../parts/words.tsx';
 
@@ -36,7 +36,7 @@ export function TasksPage({ page, query, types }: Props) {
         <p class="quiet">{m.as_of} <Time at={page.as_of} /> {m.utc}</p>
       </div>
       <Filter query={query} types={types} filtered={filtered} />
-      {page.rows.length === 0 ? <p class="card empty">{filtered || cursor !== undefined ? m.tasks.nothing : m.tasks.none_yet}</p> : <Rows page={page} />}
+      {page.rows.length === 0 ? <p class="card empty">{filtered || cursor !== undefined ? m.tasks.nothing : m.tasks.none_yet}</p> : <Selectable page={page} query={query} />}
       <nav class="pages" aria-label={m.tasks.shown(page.rows.length)}>
         <span class="quiet">{m.tasks.shown(page.rows.length)}</span>
         {cursor === undefined ? null : <a class="button" href={address('/tasks', filter)}>{m.tasks.newest}</a>}
@@ -97,7 +97,32 @@ const Option = ({ value, chosen = '', children }: { readonly value: string; read
   <option value={value} selected={value === chosen}>{children}</option>
 );
 
-function Rows({ page }: { readonly page: Page }) {
+/** Who may act on many selects rows here; a dry run of what was selected is the next page. */
+function Selectable({ page, query }: Pick<Props, 'page' | 'query'>) {
+  const frame = useFrame();
+  if (!mayHere(frame, 'bulk')) return <Rows page={page} selectable={false} />;
+  const { bulks } = frame.m.actions;
+  const { cursor: _, ...filter } = query;
+  const scoped = filter.text === undefined && [filter.status, filter.type, filter.reason].some((value) => value !== undefined);
+  return (
+    <form method="get" action={address('/bulks/new')} aria-label={bulks.title}>
+      <Rows page={page} selectable />
+      {Object.entries(filter).map(([name, value]) => (value === undefined ? null : <input key={name} type="hidden" name={name} value={value} />))}
+      <fieldset class="card select-bar">
+        <legend class="away">{bulks.title}</legend>
+        <label for="scope" class="away">{bulks.selection}</label>
+        <select id="scope" name="scope">
+          <option value="selected">{bulks.with_selected}</option>
+          {scoped ? <option value="all">{bulks.with_all}</option> : null}
+        </select>
+        <button type="submit" name="kind" value="replay">{bulks.dry.replay}</button>
+        <button type="submit" name="kind" value="cancel">{bulks.dry.cancel}</button>
+      </fieldset>
+    </form>
+  );
+}
+
+function Rows({ page, selectable }: { readonly page: Page; readonly selectable: boolean }) {
   const { m } = useFrame();
   return (
     <div class="scroll card">
@@ -105,6 +130,7 @@ function Rows({ page }: { readonly page: Page }) {
         <caption class="away">{m.tasks.title}</caption>
         <thead>
           <tr>
+            {selectable ? <th scope="col" class="pick"><input type="checkbox" data-pick-all aria-label={m.actions.bulks.select_all} /></th> : null}
             <th scope="col">{m.tasks.task}</th>
             <th scope="col">{m.tasks.state_column}</th>
             <th scope="col">{m.tasks.reason_column}</th>
@@ -113,17 +139,18 @@ function Rows({ page }: { readonly page: Page }) {
             <th scope="col">{m.tasks.accepted}</th>
           </tr>
         </thead>
-        <tbody>{page.rows.map((row) => <Row key={row.id} row={row} asOf={page.as_of} />)}</tbody>
+        <tbody>{page.rows.map((row) => <Row key={row.id} row={row} asOf={page.as_of} selectable={selectable} />)}</tbody>
       </table>
     </div>
   );
 }
 
-function Row({ row, asOf }: { readonly row: TaskListRow; readonly asOf: string }) {
+function Row({ row, asOf, selectable }: { readonly row: TaskListRow; readonly asOf: string; readonly selectable: boolean }) {
   const { m, lang } = useFrame();
   const reason = REASONS[row.reason][lang === 'en' ? 'en' : 'zh'];
   return (
     <tr>
+      {selectable ? <td class="pick"><input type="checkbox" name="task" value={row.id} aria-label={m.actions.bulks.select(row.key ?? row.id)} /></td> : null}
       <th scope="row" class="what">
         <a href={taskAddress(row.id)}>{row.key === null ? <span class="quiet">{m.tasks.no_key}</span> : <Name>{row.key}</Name>}</a>
         <span class="sub"><Name>{row.type}</Name> <Code>{row.id}</Code></span>

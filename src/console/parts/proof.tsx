@@ -27,6 +27,18 @@ export function Proofs({ e }: { readonly e: Explanation }) {
   );
 }
 
+/** What a reviewer reads: everything that the other steps have stored, opened. */
+export function Reading({ e, step }: { readonly e: Explanation; readonly step: string }) {
+  const { m } = useFrame();
+  const stored = e.proof.filter((proof) => proof.step !== step).flatMap(({ artifacts }) => artifacts);
+  return (
+    <section class="card reading" aria-labelledby="reading">
+      <h2 id="reading">{m.actions.to_read}</h2>
+      {stored.length === 0 ? <p class="quiet">{m.actions.nothing_to_read}</p> : <ul>{stored.map((one) => <ArtifactItem key={`${one.sha256}/${one.name}`} artifact={one} task={e.task.id} asOf={e.as_of} open />)}</ul>}
+    </section>
+  );
+}
+
 function Check({ check, asOf }: { readonly check: Proof['checks'][number]; readonly asOf: string }) {
   const { m } = useFrame();
   const said = (value: boolean | null): string => (value === null ? m.unknown : value ? m.yes : m.no);
@@ -44,7 +56,7 @@ function Check({ check, asOf }: { readonly check: Proof['checks'][number]; reado
   );
 }
 
-function ArtifactItem({ artifact, task, asOf }: { readonly artifact: Proof['artifacts'][number]; readonly task: string; readonly asOf: string }) {
+function ArtifactItem({ artifact, task, asOf, open = false }: { readonly artifact: Proof['artifacts'][number]; readonly task: string; readonly asOf: string; readonly open?: boolean }) {
   const { m } = useFrame();
   const { name, sha256, media_type: media, bytes } = artifact;
   const kind = previewOf(media, bytes);
@@ -54,7 +66,7 @@ function ArtifactItem({ artifact, task, asOf }: { readonly artifact: Proof['arti
       <p><Name>{name}</Name> <span class="small quiet">{media} · {bytes.toLocaleString('en')} {m.task.bytes} · {m.task.attempt(artifact.attempt)} · <Time at={artifact.at} from={asOf} only="distance" /></span></p>
       <p class="small quiet"><Code>{`sha256 ${sha256}`}</Code> · <a href={taskAddress(task, `/artifacts/${sha256}/content`)} download>{m.task.download}</a></p>
       {kind === null ? null : (
-        <details>
+        <details open={open}>
           <summary>{m.task.preview}</summary>
           {kind === 'picture' ? <img src={source} alt={name} loading="lazy" /> : <iframe src={source} title={m.task.preview_of(name)} sandbox="" loading="lazy" />}
         </details>

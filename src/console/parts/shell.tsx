@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { LANGUAGES } from '../../config.ts';
 import { address } from '../address.ts';
 import { assetAddress } from '../assets.ts';
-import { useFrame } from '../frame.ts';
+import { mayHere, useFrame } from '../frame.ts';
 import { MESSAGES } from '../messages/index.ts';
 import { Form } from './form.tsx';
 
@@ -12,7 +12,7 @@ const HTMX = JSON.stringify({ allowEval: false, includeIndicatorStyles: false, s
 
 interface Props {
   readonly title: string;
-  readonly current?: 'overview' | 'tasks' | undefined;
+  readonly current?: 'overview' | 'tasks' | 'receipts' | 'bulks' | undefined;
   /** Goes on to this address of ours at once. */
   readonly refresh?: string | undefined;
   /** Renews its content in place so often. */
@@ -21,7 +21,8 @@ interface Props {
 }
 
 export function Shell({ title, current, refresh, refreshAfterS, children }: Props) {
-  const { m, lang, caller, here } = useFrame();
+  const frame = useFrame();
+  const { m, lang, caller, here } = frame;
   return (
     <html lang={lang}>
       <head>
@@ -50,6 +51,8 @@ export function Shell({ title, current, refresh, refreshAfterS, children }: Prop
             <nav aria-label={m.nav.label}>
               <NavLink href={address('/')} here={current === 'overview'}>{m.nav.overview}</NavLink>
               <NavLink href={address('/tasks')} here={current === 'tasks'}>{m.nav.tasks}</NavLink>
+              {caller.token.types.length === 0 ? <NavLink href={address('/receipts')} here={current === 'receipts'}>{m.actions.receipts.nav}</NavLink> : null}
+              {mayHere(frame, 'bulk') ? <NavLink href={address('/bulks')} here={current === 'bulks'}>{m.actions.bulks.nav}</NavLink> : null}
             </nav>
           )}
           <Account />

@@ -2,7 +2,8 @@
 /** The story in order: who, why, attempt, stage; each entry opens to its facts. */
 import type { Explanation } from '../../client/explain/index.ts';
 import { PHRASES } from '../../client/explain/reading.ts';
-import { useFrame } from '../frame.ts';
+import { actionAddress } from '../address.ts';
+import { mayHere, useFrame } from '../frame.ts';
 import { moment } from '../time.ts';
 import type { TaskRecord, TimelineRow } from '../types.ts';
 import { Code, Name, toneOf } from './words.tsx';
@@ -17,13 +18,14 @@ export function Timeline({ e, record }: { readonly e: Explanation; readonly reco
     <section class="story card" aria-labelledby="story">
       <h2 id="story">{m.task.story}</h2>
       {e.story_left_out === 0 ? null : <p class="notice">{m.task.left_out(e.story_left_out)}</p>}
-      <ol>{e.story.map((line) => <Entry key={line.id} line={line} row={rows.get(line.id)} />)}</ol>
+      <ol>{e.story.map((line) => <Entry key={line.id} task={e.task.id} line={line} row={rows.get(line.id)} />)}</ol>
     </section>
   );
 }
 
-function Entry({ line, row }: { readonly line: Explanation['story'][number]; readonly row: TimelineRow | undefined }) {
-  const { m, lang } = useFrame();
+function Entry({ task, line, row }: { readonly task: string; readonly line: Explanation['story'][number]; readonly row: TimelineRow | undefined }) {
+  const frame = useFrame();
+  const { m, lang } = frame;
   const tone = row === undefined || row.to_state === '-' || row.kind === 'parent' ? 'plain' : toneOf(row.to_state);
   const { stages } = PHRASES[lang];
   return (
@@ -40,6 +42,7 @@ function Entry({ line, row }: { readonly line: Explanation['story'][number]; rea
             <span class="away"> {m.task.facts}</span>
           </summary>
           {row === undefined ? null : <Facts row={row} />}
+          {mayHere(frame, 'correct') ? <p class="small"><a href={actionAddress(task, 'correct', { entry: line.id })}>{m.actions.correct}<span class="away"> {m.task.entry} {line.id}</span></a></p> : null}
         </details>
         {line.corrections.map((one) => <p key={one.id} class="corrected"><strong>{m.task.corrected}</strong> {one.sentence}</p>)}
       </div>

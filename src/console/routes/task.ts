@@ -5,6 +5,7 @@ import { h } from 'preact';
 import { ThroughlineError } from '../../errors.ts';
 import { LIMITS } from '../../state/index.ts';
 import { TaskPage } from '../pages/task.tsx';
+import { takeSaid } from '../said.ts';
 import { mediaOf, PREVIEW_POLICY, previewOf, previewType } from '../preview.ts';
 import { page } from '../route.ts';
 import type { Visit } from '../route.ts';
@@ -30,7 +31,7 @@ export function taskPageRoutes(app: FastifyInstance, options: ConsoleOptions): v
     async handle(visit) {
       const { record, explanation } = await client.inspect(param(visit, 'task'), { lang: visit.frame.lang });
       visit.caller.mayType(record.task.type);
-      return visit.show(h(TaskPage, { record, e: explanation }));
+      return visit.show(h(TaskPage, { record, e: explanation, said: takeSaid(visit.request, record.task.id) }));
     },
   });
 

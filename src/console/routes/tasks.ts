@@ -8,6 +8,7 @@ import { LIMITS, PARENT_STATUSES, REASON_CODES } from '../../state/index.ts';
 import { TasksPage } from '../pages/tasks.tsx';
 import type { TaskQuery } from '../pages/tasks.tsx';
 import { page } from '../route.ts';
+import { utc } from '../time.ts';
 import type { ConsoleOptions } from '../types.ts';
 
 /** As a browser's field gives it; taken as UTC. */
@@ -35,8 +36,6 @@ function queryOf(given: unknown): TaskQuery {
   const path = `/${name.slice(0, 60)}`;
   throw new ThroughlineError('FILTER_INVALID', issue?.code === 'unrecognized_keys' ? { path, message: 'There is no such filter or sort column.' } : { path });
 }
-
-const utc = (at: string): string => `${at.length === 16 ? `${at}:00` : at}Z`;
 
 export function taskRoutes(app: FastifyInstance, { client }: ConsoleOptions): void {
   page(app, {

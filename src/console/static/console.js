@@ -1,8 +1,12 @@
 /* global window */
-/* What htmx does not do by itself: what a reader has opened stays open when a live page renews itself. */
+/* What htmx does not do by itself: what a reader has opened stays open when a live page renews itself; one tick for all rows. */
 (() => {
   'use strict';
-  const { Idiomorph } = window;
+  const { Idiomorph, document } = window;
+  document.addEventListener('change', ({ target }) => {
+    if (!target.matches('[data-pick-all]')) return;
+    for (const box of target.form.querySelectorAll('input[name="task"]')) box.checked = target.checked;
+  });
   if (Idiomorph === undefined) return;
   Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => !(name === 'open' && node.nodeName === 'DETAILS');
   // A field that somebody is writing in is left alone.

@@ -57,7 +57,7 @@ create or replace function throughline._bulk_answer(p_id uuid, p_now timestamptz
   where b.id = p_id
 $$;
 
--- Makes a bulk and changes nothing else: {id, kind, filter: {reason?, category?, type?, step?, status?, from?, to?}, by, why, options: {void?, drop_checkpoints?}, rate_per_s}.
+-- Makes a bulk and changes nothing else: {id, kind, filter: {reason?, category?, type?, step?, status?, from?, to?, tasks?}, by, why, options: {void?, drop_checkpoints?}, rate_per_s}.
 -- Of a replay: dead steps, from and to are when they died. Of a cancel: tasks not at rest, from and to are when they were accepted.
 -- Idempotent by id.
 create or replace function throughline.bulk_create(p jsonb, p_items_max integer) returns jsonb language plpgsql as $$
@@ -68,6 +68,7 @@ declare
   v_void jsonb := coalesce(p #> '{options,void}', '[]');
   v_from timestamptz := coalesce((k ->> 'from')::timestamptz, '-infinity');
   v_to timestamptz := coalesce((k ->> 'to')::timestamptz, 'infinity');
+  v_tasks uuid[] := case when k ? 'tasks' then array(select x.id::uuid from jsonb_array_elements_text(k -> 'tasks') x(id)) end;
   v_items integer;
   b throughline.bulk;
 begin
@@ -88,7 +89,7 @@ begin
     select v_id, row_number() over (order by d.since, d.task_id, d.ordinal), d.task_id, d.name, jsonb_build_object('state', d.state, 'reason', d.reason, 'since', d.since), throughline._replay_foreseen(d, v_void, v_now)
     from (
       select s.* from throughline.step s join throughline.task t on t.id = s.task_id
-      where s.state = 'dead' and s.since >= v_from and s.since < v_to and (k ->> 'reason' is null or s.reason = k ->> 'reason') and (k ->> 'type' is null or t.type = k ->> 'type')
+      where s.state = 'dead' and (v_tasks is null or s.task_id = any(v_tasks)) and s.since >= v_from and s.since < v_to and (k ->> 'reason' is null or s.reason = k ->> 'reason') and (k ->> 'type' is null or t.type = k ->> 'type')
         and (k ->> 'category' is null or s.error ->> 'category' = k ->> 'category') and (k ->> 'step' is null or s.name = k ->> 'step') and (k ->> 'status' is null or t.status = k ->> 'status')
       order by s.since, s.task_id, s.ordinal limit p_items_max + 1) d;
   else
@@ -96,7 +97,7 @@ begin
     select v_id, row_number() over (order by d.created_at, d.id), d.id, k ->> 'step', jsonb_build_object('state', d.status, 'reason', d.reason, 'since', d.since), throughline._cancel_foreseen(d.id, k ->> 'step', v_now)
     from (
       select t.* from throughline.task t
-      where not t.at_rest and t.created_at >= v_from and t.created_at < v_to and (k ->> 'reason' is null or t.reason = k ->> 'reason') and (k ->> 'type' is null or t.type = k ->> 'type')
+      where not t.at_rest and (v_tasks is null or t.id = any(v_tasks)) and t.created_at >= v_from and t.created_at < v_to and (k ->> 'reason' is null or t.reason = k ->> 'reason') and (k ->> 'type' is null or t.type = k ->> 'type')
         and (k ->> 'status' is null or t.status = k ->> 'status')
         and (k ->> 'step' is null or exists (select from throughline.step s where s.task_id = t.id and s.name = k ->> 'step' and s.state not in ('succeeded', 'cancelled')))
         and (k ->> 'category' is null or exists (select from throughline.step s where s.task_id = t.id and s.error ->> 'category' = k ->> 'category' and (k ->> 'step' is null or s.name = k ->> 'step')))

@@ -1,0 +1,41 @@
+import type { ActionMessages } from './actions-en.ts';
+
+export const ACTIONS_ZH: ActionMessages = {
+  names: {
+    cancel: { title: '取消', lead: '尚未做的不再做。立即得到答复；正在进行的不会被打断，已提交的可能已来不及停止。' },
+    withdraw: { title: '撤回', lead: '请求对方收回已提交的内容。只请求一次；答复丢失时，绝不凭猜测再次请求。' },
+    'abandon-wait': { title: '放弃等待', lead: '不再等待对方。不收回任何内容，也不再发送；对方那里仍可能发生。此后需要人工处理。' },
+    decide: { title: '审阅', lead: '批准则任务继续；驳回则依赖此步骤的都不执行。裁定连同执行人与原因一并记录，不再更改。' },
+    replay: { title: '重放', lead: '以原有输入和新的额度再次执行已停滞的步骤。外部已确认的不会重复。' },
+    confirm: { title: '确认外部情况', lead: '只有查看过的人才知道：它在，或不在。请说明在哪里查看、看到了什么；将作为证据记录。' },
+    correct: { title: '更正条目', lead: '时间线从不修改：另加一条说明此条有误，此后两条一并显示。不移动任何状态。' },
+    unpark: { title: '恢复唤醒', lead: 'Temporal 一再拒绝此任务的唤醒。原因排除后，由此以新的额度再次发送。' },
+    rematch: { title: '重新匹配回执', lead: '说明一张地址有误的回执属于谁。它将按全部规则重新裁定，也可能再次被拒绝。' },
+  },
+  buttons: { cancel: '取消它', withdraw: '撤回它', abandon: '放弃等待', approved: '批准', rejected: '驳回', replay: '重放它', present: '它在', absent: '它不在', correct: '附加更正', unpark: '再次发送', rematch: '重新匹配' },
+  title: '可以做什么', nothing: '以您的角色，此处没有可做的操作。', whole: '整个任务', of: (step) => `：${step}`,
+  review: '打开审阅', back: '返回任务', now: '现在', would: '现在执行会怎样', would_of: (button) => `现在选择“${button}”会怎样`,
+  would_be_refused: '现在执行会被拒绝', refused: '已被拒绝', nothing_moves: '不移动任何步骤。', again: '按这些内容显示会怎样',
+  changed: '其结果已与先前显示的不同：尚未执行任何操作。请再看一遍，然后确认。',
+  done: '已完成', nothing_changed: '没有任何改变：此前已说过，或没有可做的。', written: '已写入时间线：', what_follows: '接下来',
+  who: '代表谁', who_hint: (name) => `记录在令牌名称之后：${name}`, why: '原因', why_hint: '记录在时间线中，供日后查问。',
+  id: '此操作的标识',
+  fields: {
+    step: '步骤', effect: '向外部请求的内容', evidence: '证据：在哪里查看，看到了什么', externalId: '它在对方那里的标识（如有）', result: '调用本应返回的内容，如后续步骤会读取（JSON）',
+    entry: '条目', reason: '本应有的原因', receipt: '回执', message: '它所答复的消息', void: '重新做，视为从未留存', drop: '忘记该步骤的检查点',
+  },
+  any_message: '它到达之前最后一次提交请求', no_reason: '只说明有误', each_step: '每个可行的步骤',
+  to_read: '可阅读的内容', nothing_to_read: '没有可阅读的内容。', correct: '更正', rematch: '重新匹配',
+  receipts: { title: '未匹配的回执', nav: '回执', lead: '已存储，因地址被拒绝或尚未裁定，最新的在前。', none: '每张回执都已找到其任务。', of: '对应', nobody: '没有这个任务', choose: '任务标识', go: '重新匹配', deliveries: '投递', came: '到达', verdict: '裁定' },
+  bulks: {
+    title: '批量', nav: '批量', lead: '对许多任务的重放与取消：先试算，再由具名的人执行，有速率限制。', none: '还没有。请在任务列表中选择任务来创建。',
+    select: (key) => `选择 ${key}`, select_all: '选择本页全部', with_selected: '对所选', with_all: '对符合筛选的全部', dry: { replay: '试算重放…', cancel: '试算取消…' },
+    kinds: { replay: '重放', cancel: '取消' }, new_title: { replay: '试算重放', cancel: '试算取消' },
+    new_lead: '固定其范围，并说明每一项会遇到什么。执行之前不改变任何内容。', selection: '范围', chosen: (n) => `已选 ${String(n)} 个任务`, filter: '符合以下条件的全部',
+    rate: '每秒项数', make: '开始试算', nothing_chosen: '请先在列表中选择任务，或加以筛选。',
+    status: { planned: '试算', running: '执行中', done: '已完成', aborted: '已中止' }, planned_note: '尚未改变任何内容。', apply: '执行', abort: '中止', abort_why: '中止原因',
+    would: '会发生什么', items: '各项', item: '项', found: '当时', result: '结果', result_pending: '待处理', result_done: '已完成', result_refused: '被拒绝', result_skipped: '保持原样：批量已中止',
+    would_be: (to) => `将为 ${to}`, would_be_refused: (sentence) => `将被拒绝：${sentence}`, counts: (n) => `${n.toLocaleString('en')} 项`,
+    progress: (done, all) => `${all.toLocaleString('en')} 项中 ${done.toLocaleString('en')} 项已有结果`, applied_by: '执行人', aborted_by: '中止人', more: '更多项', made: '创建于', rate_of: (rate) => `每秒 ${rate} 项`,
+  },
+};
