@@ -93,5 +93,20 @@ test('no task is left behind: nothing open, nothing held, nothing to send, no ru
   await until('the outbox is empty', async () => (await left()).length === 0);
   expect(await stage.ledger.query("select task_id, state from throughline.step where open_count > 0 or claim_id is not null or state not in ('succeeded', 'cancelled', 'dead')")).toEqual([]);
   expect(await stage.ledger.query('select id from throughline.task where not at_rest')).toEqual([]);
-  await until('every run has closed', async () => (await stage.temporal.workflow.count(`TaskQueue = '${stage.taskQueue}' and ExecutionStatus = 'Running'`)).count === 0);
+  // The list of runs may be behind; a run itself is asked.
+  const open = async (): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for await (const { workflowId, runId } of stage.temporal.workflow.list({ query: `TaskQueue = '${stage.taskQueue}' and ExecutionStatus = 'Running'` })) {
+      const run = stage.temporal.workflow.getHandle(workflowId, runId);
+      if ((await run.describe()).status.name !== 'RUNNING') continue;
+      const { events } = await run.fetchHistory();
+      found.push(`${workflowId}: ${(events ?? []).slice(-6).map(({ eventType }) => String(eventType)).join(', ')}`);
+    }
+    return found;
+  };
+  let last: readonly string[] = [];
+  await until('every run has closed', async () => {
+    last = await open();
+    return last.length === 0;
+  }).catch((error: unknown) => { throw new Error(`${String(error)}\n${last.join('\n')}`); });
 }, 120_000);

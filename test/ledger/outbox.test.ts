@@ -98,3 +98,23 @@ test('the limit bounds what is taken', async () => {
   expect(await take(2)).toHaveLength(2);
   expect(await take(2)).toHaveLength(1);
 });
+
+test('a wake-up never carries an older view than the entry that it clears, whatever commits while it is taken', async () => {
+  for (let round = 0; round < 12; round += 1) {
+    const tales = await Promise.all(Array.from({ length: 20 }, () => Tale.of(ledger)));
+    const seen = new Map<string, number>();
+    let cancelling = true;
+    const dispatch = async (): Promise<void> => {
+      for (let last = false; ; ) {
+        const rows = await ledger.door.outboxTake(50, 60_000);
+        for (const { task, view } of rows) seen.set(task, Math.max(seen.get(task) ?? 0, view.seq));
+        if (rows.length > 0) await ledger.door.outboxSent(rows.map(({ task, version }) => ({ task, version })));
+        if (rows.length === 0 && last) return;
+        last = !cancelling;
+      }
+    };
+    const cancels = Promise.all(tales.map((tale) => tale.cancel())).finally(() => { cancelling = false; });
+    await Promise.all([dispatch(), dispatch(), cancels]);
+    for (const { task } of tales) expect([task, seen.get(task)]).toEqual([task, Number((await ledger.query<{ seq: string }>('select seq from throughline.task where id = $1', [task]))[0]?.seq)]);
+  }
+});

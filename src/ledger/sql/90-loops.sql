@@ -15,9 +15,11 @@ begin
       update throughline.outbox o set taken_until = v_now + throughline._interval(p_hold_ms) from due where o.task_id = due.task_id
       returning o.task_id, o.version, o.attempts, o.forced
     )
-    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced, 'trace_parent', t.trace_parent,
-      'priority', jsonb_strip_nulls(jsonb_build_object('priorityKey', t.priority, 'fairnessKey', t.fairness_key, 'fairnessWeight', t.fairness_weight)),
-      'view', throughline._view(k.task_id, v_now))), '[]') into v_taken from taken k join throughline.task t on t.id = k.task_id;
+    select coalesce(jsonb_agg(jsonb_build_object('task', k.task_id, 'version', k.version, 'attempts', k.attempts, 'forced', k.forced)), '[]') into v_taken from taken k;
+  -- A statement of its own: a row that was locked may be newer than what that statement saw, and the view must not be older than the row.
+  select coalesce(jsonb_agg(k.value || jsonb_build_object('trace_parent', t.trace_parent,
+    'priority', jsonb_strip_nulls(jsonb_build_object('priorityKey', t.priority, 'fairnessKey', t.fairness_key, 'fairnessWeight', t.fairness_weight)),
+    'view', throughline._view(t.id, v_now))), '[]') into v_taken from jsonb_array_elements(v_taken) k join throughline.task t on t.id = (k.value ->> 'task')::uuid;
   return v_taken;
 end $$;
 
