@@ -41,6 +41,12 @@ export class Caller {
     if (types.length > 0) throw new ThroughlineError('TYPE_FORBIDDEN', { message: 'This token is for some types only: name a task or type of them.', facts: { types: [...types] } });
   }
 
+  /** For what is of one type, or, without it, of any. Throws TYPE_FORBIDDEN. */
+  mayAsMuchAs(type: string | undefined): void {
+    if (type === undefined) this.mayAllTypes();
+    else this.mayType(type);
+  }
+
   /** Throws TYPE_FORBIDDEN, TASK_UNKNOWN, ID_INVALID. */
   async mayTask(task: string): Promise<void> {
     if (this.token.types.length > 0) this.mayType((await this.#client.get(task)).type);

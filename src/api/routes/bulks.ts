@@ -11,10 +11,7 @@ import { oneOf } from './tasks.ts';
 const CREATE_CODES: readonly ErrorCode[] = ['BULK_TOO_LARGE', 'FILTER_INVALID', 'TIME_INVALID', 'TYPE_UNKNOWN', 'TYPE_FORBIDDEN', 'REASON_REQUIRED', 'ID_CONFLICT', 'ID_INVALID', 'INPUT_TOO_LARGE'];
 
 /** A bulk is as much of a type's as its filter says. */
-const mayBulk = (caller: Caller, { filter: { type } }: Pick<BulkRow, 'filter'>): void => {
-  if (type === undefined) caller.mayAllTypes();
-  else caller.mayType(type);
-};
+const mayBulk = (caller: Caller, { filter: { type } }: Pick<BulkRow, 'filter'>): void => { caller.mayAsMuchAs(type); };
 
 /** Replays and cancels of many: made as a dry run, looked at, then applied; workers drive them. */
 export function bulkRoutes(app: FastifyInstance, { client }: ApiDeps): void {

@@ -45,23 +45,26 @@ export function changeOf(before: Explanation, after: Explanation, id: string): C
 }
 
 /** Throws what says nothing about the action: TASK_UNKNOWN, LEDGER_UNAVAILABLE. */
-export async function rehearse(client: ThroughlineClient, spec: ActionSpec, task: string, asked: Asked, lang: PageLanguage): Promise<readonly Foreseen[]> {
+export async function foresee(client: ThroughlineClient, spec: ActionSpec, task: string, asked: Asked, variant: Variant, lang: PageLanguage): Promise<Foreseen> {
   const said = { ...asked, why: asked.why.trim() === '' ? UNSAID : asked.why, evidence: asked.evidence.trim() === '' ? UNSAID : asked.evidence };
-  const foreseen: Foreseen[] = [];
-  for (const variant of spec.variants) {
-    try {
-      const would = await client.rehearse(async (rehearsing) => {
-        const { explanation: before } = await rehearsing.inspect(task, { lang });
-        await spec.act(rehearsing, task, said, variant);
-        const { explanation: after } = await rehearsing.inspect(task, { lang });
-        return changeOf(before, after, asked.id);
-      });
-      foreseen.push({ variant, refused: null, would, mark: markOf([would.steps.map(({ name, to }) => [name, to.state, to.reason.code]), would.after.status, would.cancel?.verdict ?? null]) });
-    } catch (error) {
-      if (!(error instanceof ThroughlineError) || error.status >= 500 || error.code === 'TASK_UNKNOWN' || error.code === 'TASK_PRUNED' || error.code === 'ID_INVALID') throw error;
-      foreseen.push({ variant, refused: error, would: null, mark: markOf(error.code) });
-    }
+  try {
+    const would = await client.rehearse(async (rehearsing) => {
+      const { explanation: before } = await rehearsing.inspect(task, { lang });
+      await spec.act(rehearsing, task, said, variant);
+      const { explanation: after } = await rehearsing.inspect(task, { lang });
+      return changeOf(before, after, asked.id);
+    });
+    return { variant, refused: null, would, mark: markOf([would.steps.map(({ name, to }) => [name, to.state, to.reason.code]), would.after.status, would.cancel?.verdict ?? null]) };
+  } catch (error) {
+    if (!(error instanceof ThroughlineError) || error.status >= 500 || error.code === 'TASK_UNKNOWN' || error.code === 'TASK_PRUNED' || error.code === 'ID_INVALID') throw error;
+    return { variant, refused: error, would: null, mark: markOf(error.code) };
   }
+}
+
+/** Each of the action's variants, one after the other: they would wait for each other's rows. */
+export async function rehearse(client: ThroughlineClient, spec: ActionSpec, task: string, asked: Asked, lang: PageLanguage): Promise<readonly Foreseen[]> {
+  const foreseen: Foreseen[] = [];
+  for (const variant of spec.variants) foreseen.push(await foresee(client, spec, task, asked, variant, lang));
   return foreseen;
 }
 

@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Replays and cancels of many: what they are about, what they would do, how far they are. */
-import type { ComponentChildren } from 'preact';
 import type { BulkForeseen, BulkItemPage, BulkItemRow, BulkPage as Bulks, BulkRow } from '../../client/bulk.ts';
 import { PHRASES } from '../../client/explain/reading.ts';
 import { ERRORS, type ErrorCode, type ThroughlineError } from '../../errors.ts';
@@ -11,7 +10,7 @@ import { mayHere, useFrame } from '../frame.ts';
 import { Form } from '../parts/form.tsx';
 import { Refusal } from '../parts/foreseen.tsx';
 import { Shell } from '../parts/shell.tsx';
-import { Code, Name, Time } from '../parts/words.tsx';
+import { Code, Name, Pair, Time } from '../parts/words.tsx';
 import type { BulkKind } from '../types.ts';
 import { Text } from './action.tsx';
 
@@ -172,13 +171,6 @@ export function BulkPage({ bulk, items, cursor, refused }: Props) {
     </Shell>
   );
 }
-
-const Pair = ({ term, children }: { readonly term: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{term}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 function ForeseenItem({ one }: { readonly one: BulkForeseen }) {
   const { m: { actions: { bulks } } } = useFrame();

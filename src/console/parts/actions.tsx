@@ -3,18 +3,17 @@
 import type { Explanation } from '../../client/explain/index.ts';
 import { offersOf } from '../actions/offers.ts';
 import type { Offer } from '../actions/offers.ts';
+import { ACTIONS } from '../actions/specs.ts';
 import { actionAddress } from '../address.ts';
 import { mayHere, useFrame } from '../frame.ts';
 import type { TaskRecord } from '../types.ts';
 import { Form } from './form.tsx';
 import { Name } from './words.tsx';
 
-const MAY = ['cancel', 'withdraw', 'decide', 'replay', 'confirm'] as const;
-
 export function TaskActions({ e, record }: { readonly e: Explanation; readonly record: TaskRecord }) {
   const frame = useFrame();
   const offers = offersOf(frame, e, record);
-  if (!MAY.some((permission) => mayHere(frame, permission))) return null;
+  if (!ACTIONS.some(({ permission }) => mayHere(frame, permission))) return null;
   const { actions } = frame.m;
   return (
     <section class="card actions" aria-labelledby="actions">

@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What a person on call asks first: the answers are `explain`'s, word for word. */
-import type { ComponentChildren } from 'preact';
 import type { Explanation } from '../../client/explain/index.ts';
 import { workflowIdOf } from '../../workflows/names.ts';
 import { address } from '../address.ts';
 import { useFrame } from '../frame.ts';
-import { Code, Name, State, Time } from './words.tsx';
+import { Code, Name, Pair, State, Time } from './words.tsx';
 
 export function Headline({ e }: { readonly e: Explanation }) {
   const { m } = useFrame();
@@ -31,13 +30,6 @@ export function Headline({ e }: { readonly e: Explanation }) {
     </header>
   );
 }
-
-const Pair = ({ term, children }: { readonly term: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{term}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 export function Answers({ e }: { readonly e: Explanation }) {
   const { m } = useFrame();

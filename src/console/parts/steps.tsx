@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Steps as lanes: their states in time, attempts, what comes next, who holds them. */
 import { scaleLinear } from 'd3-scale';
-import type { ComponentChildren } from 'preact';
 import type { Explanation } from '../../client/explain/index.ts';
 import { PHRASES } from '../../client/explain/reading.ts';
 import { isTerminal } from '../../state/index.ts';
@@ -9,7 +8,7 @@ import type { StepState } from '../../state/index.ts';
 import { useFrame } from '../frame.ts';
 import type { TaskRecord } from '../types.ts';
 import { Machine } from './machine.tsx';
-import { Name, State, Time, toneOf } from './words.tsx';
+import { Name, Pair, State, Time, toneOf } from './words.tsx';
 
 type StepExplained = Explanation['steps'][number];
 
@@ -34,14 +33,14 @@ function Lane({ step, e, record }: { readonly step: StepExplained; readonly e: E
       </div>
       <Strip step={step.name} record={record} />
       <dl class="lane-facts">
-        <Fact term={m.task.again}>{step.will_run_again.sentence}</Fact>
-        <Fact term={m.task.next}>{step.next.sentence}{step.next.at === null ? null : <> <Time at={step.next.at} from={e.as_of} only="distance" /></>}</Fact>
-        <Fact term={m.task.attempts}><Pips charged={step.attempts.charged} max={step.attempts.max} /> {step.attempts.sentence}</Fact>
-        {step.holder === null ? null : <Fact term={m.task.holder}><Name>{step.holder}</Name></Fact>}
-        {step.needs.length === 0 ? null : <Fact term={m.task.needs}>{step.needs.map((need) => <span key={need.step} class="need"><Name>{need.step}</Name> <span class="quiet">{need.state_label}</span></span>)}</Fact>}
-        {step.open_effects.length === 0 ? null : <Fact term={m.task.open}>{step.open_effects.map((touch) => <p key={touch.message_id}>{touch.sentence}</p>)}</Fact>}
-        {step.last_failure === null ? null : <Fact term={m.task.failure}><Name>{step.last_failure.sentence}</Name></Fact>}
-        {step.decision === null ? null : <Fact term={m.task.decision}>{step.decision.verdict === 'approved' ? '✓' : '✕'} <Name>{step.decision.by}</Name>: <Name>{step.decision.why}</Name></Fact>}
+        <Pair term={m.task.again}>{step.will_run_again.sentence}</Pair>
+        <Pair term={m.task.next}>{step.next.sentence}{step.next.at === null ? null : <> <Time at={step.next.at} from={e.as_of} only="distance" /></>}</Pair>
+        <Pair term={m.task.attempts}><Pips charged={step.attempts.charged} max={step.attempts.max} /> {step.attempts.sentence}</Pair>
+        {step.holder === null ? null : <Pair term={m.task.holder}><Name>{step.holder}</Name></Pair>}
+        {step.needs.length === 0 ? null : <Pair term={m.task.needs}>{step.needs.map((need) => <span key={need.step} class="need"><Name>{need.step}</Name> <span class="quiet">{need.state_label}</span></span>)}</Pair>}
+        {step.open_effects.length === 0 ? null : <Pair term={m.task.open}>{step.open_effects.map((touch) => <p key={touch.message_id}>{touch.sentence}</p>)}</Pair>}
+        {step.last_failure === null ? null : <Pair term={m.task.failure}><Name>{step.last_failure.sentence}</Name></Pair>}
+        {step.decision === null ? null : <Pair term={m.task.decision}>{step.decision.verdict === 'approved' ? '✓' : '✕'} <Name>{step.decision.by}</Name>: <Name>{step.decision.why}</Name></Pair>}
       </dl>
       <details class="machine-of">
         <summary>{m.task.machine}</summary>
@@ -50,13 +49,6 @@ function Lane({ step, e, record }: { readonly step: StepExplained; readonly e: E
     </li>
   );
 }
-
-const Fact = ({ term, children }: { readonly term: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{term}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 /** So many of so many, where few enough to count by eye. */
 function Pips({ charged, max }: { readonly charged: number; readonly max: number }) {

@@ -42,3 +42,11 @@ export function Time({ at, from, only }: { readonly at: string; readonly from?: 
 export const Name = ({ children }: { readonly children: string }) => <bdi class="name">{children}</bdi>;
 
 export const Code = ({ children }: { readonly children: ComponentChildren }) => <code><bdi>{children}</bdi></code>;
+
+/** A term of a list of facts, with what is said of it. */
+export const Pair = ({ term, children }: { readonly term: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{term}</dt>
+    <dd>{children}</dd>
+  </div>
+);

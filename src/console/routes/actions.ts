@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { h } from 'preact';
 import { z } from 'zod';
-import { BEHALF_CHARS_MAX } from '../../api/caller.ts';
-import { ThroughlineError } from '../../errors.ts';
-import { changeOf, rehearse } from '../actions/rehearsal.ts';
+import type { ThroughlineError } from '../../errors.ts';
+import { changeOf, foresee, rehearse } from '../actions/rehearsal.ts';
 import type { Change } from '../actions/rehearsal.ts';
 import { effectsOf } from '../actions/offers.ts';
 import { ACTIONS } from '../actions/specs.ts';
 import type { ActionSpec, Asked } from '../actions/spec.ts';
 import { actionAddress, taskAddress } from '../address.ts';
+import { byOf, fieldsOf, refusalOf } from '../form.ts';
 import { ActionPage } from '../pages/action.tsx';
 import type { Said } from '../pages/action.tsx';
 import { page } from '../route.ts';
@@ -26,20 +26,6 @@ const Fields = z.object({
 type Form = z.output<typeof Fields>;
 
 const taskOf = ({ request }: Visit): string => (request.params as { task?: string }).task ?? '';
-
-/** Throws INPUT_INVALID. */
-function fieldsOf(given: unknown): Form {
-  const parsed = Fields.safeParse(given ?? {});
-  if (parsed.success) return parsed.data;
-  throw new ThroughlineError('INPUT_INVALID', { path: `/${String(parsed.error.issues[0]?.path[0] ?? '').slice(0, 60)}` });
-}
-
-/** Throws INPUT_TOO_LARGE. */
-function byOf({ caller }: Visit, who: string): string {
-  const name = who.trim();
-  if (name.length > BEHALF_CHARS_MAX) throw new ThroughlineError('INPUT_TOO_LARGE', { path: '/who', limit: BEHALF_CHARS_MAX });
-  return caller.by(name === '' ? undefined : name);
-}
 
 /** What the form says, and, of what it leaves open, what there is only one of. */
 function askedOf(spec: ActionSpec, form: Form, by: string, record: TaskRecord): Asked {
@@ -71,10 +57,10 @@ export function actionRoutes(app: FastifyInstance, { client }: ConsoleOptions): 
     page(app, {
       method: 'GET', url, permission: spec.permission,
       async handle(visit) {
-        const form = fieldsOf(visit.request.query);
+        const form = fieldsOf(Fields, visit.request.query);
         const { record, e } = await inspect(visit);
         const who = form.who === '' ? (visit.request.session.get('who') ?? '') : form.who;
-        const asked = askedOf(spec, { ...form, id: undefined }, byOf(visit, who), record);
+        const asked = askedOf(spec, { ...form, id: undefined }, byOf(visit.caller, who), record);
         return visit.show(h(ActionPage, { spec, record, e, asked, who, foreseen: await rehearse(client, spec, record.task.id, asked, visit.frame.lang) }));
       },
     });
@@ -82,25 +68,25 @@ export function actionRoutes(app: FastifyInstance, { client }: ConsoleOptions): 
       method: 'POST', url, permission: spec.permission,
       async handle(visit) {
         const { request, reply, frame: { lang, m } } = visit;
-        const form = fieldsOf(request.body);
+        const form = fieldsOf(Fields, request.body);
         const { record, e } = await inspect(visit);
         const task = record.task.id;
-        const asked = askedOf(spec, form, byOf(visit, form.who), record);
+        const asked = askedOf(spec, form, byOf(visit.caller, form.who), record);
         const again = async (status: number, more: { readonly refused?: ThroughlineError; readonly changed?: true } = {}) =>
           visit.show(h(ActionPage, { spec, record, e, asked, who: form.who, foreseen: await rehearse(client, spec, task, asked, lang), ...more }), status);
         const variant = spec.variants.find((one) => one === form.do);
         if (variant === undefined) return again(200);
         if (spec.always !== true) {
-          const now = (await rehearse(client, spec, task, asked, lang)).find((one) => one.variant === variant);
+          const now = await foresee(client, spec, task, asked, variant, lang);
           const seen = (request.body as Readonly<Record<string, unknown>>)[`seen_${variant}`];
           // What would do something else than what was shown is shown first.
-          if (now?.refused === null && now.mark !== seen) return again(409, { changed: true });
+          if (now.refused === null && now.mark !== seen) return again(409, { changed: true });
         }
         try {
           await spec.act(client, task, asked, variant);
         } catch (error) {
-          if (!(error instanceof ThroughlineError) || error.status >= 500) throw error;
-          return again(error.status, { refused: error });
+          const refused = refusalOf(error);
+          return again(refused.status, { refused });
         }
         const { explanation: after } = await client.inspect(task, { lang });
         request.session.set('who', form.who.trim());
@@ -114,10 +100,10 @@ export function actionRoutes(app: FastifyInstance, { client }: ConsoleOptions): 
   page(app, {
     method: 'POST', url: '/tasks/:task/do/open', permission: 'decide',
     async handle(visit) {
-      const { step } = fieldsOf(visit.request.body);
+      const { step } = fieldsOf(Fields, visit.request.body);
       const { record } = await inspect(visit);
       const task = record.task.id;
-      await client.decide(task, { step, verdict: 'opened', by: byOf(visit, visit.request.session.get('who') ?? '') });
+      await client.decide(task, { step, verdict: 'opened', by: byOf(visit.caller, visit.request.session.get('who') ?? '') });
       return visit.reply.redirect(actionAddress(task, 'decide', { step }), 303);
     },
   });

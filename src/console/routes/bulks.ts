@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { h } from 'preact';
 import { z } from 'zod';
-import { BEHALF_CHARS_MAX } from '../../api/caller.ts';
-import type { Caller } from '../../api/caller.ts';
 import type { BulkFilter, BulkRow } from '../../client/bulk.ts';
 import { ThroughlineError } from '../../errors.ts';
 import { LIMITS } from '../../state/index.ts';
 import { bulkAddress } from '../address.ts';
+import { byOf, fieldsOf, refusalOf } from '../form.ts';
 import { BulkPage, BulksPage, NewBulkPage } from '../pages/bulks.tsx';
 import type { Selection } from '../pages/bulks.tsx';
 import { page } from '../route.ts';
@@ -23,13 +22,6 @@ const Fields = z.object({
 });
 type Form = z.output<typeof Fields>;
 
-/** Throws INPUT_INVALID. */
-function fieldsOf(given: unknown): Form {
-  const parsed = Fields.safeParse(given ?? {});
-  if (parsed.success) return parsed.data;
-  throw new ThroughlineError('INPUT_INVALID', { path: `/${String(parsed.error.issues[0]?.path[0] ?? '').slice(0, 60)}` });
-}
-
 /** Of the list's filter, what a bulk of this kind understands in the same way. Text names no set that could be frozen. */
 function selectionOf(form: Form): Selection {
   const tasks = form.task === undefined ? [] : [form.task].flat();
@@ -42,12 +34,6 @@ function selectionOf(form: Form): Selection {
 const filterOf = ({ tasks, filter: { from, to, ...rest } }: Selection): BulkFilter =>
   ({ ...rest, ...(from === undefined ? {} : { from: utc(from) }), ...(to === undefined ? {} : { to: utc(to) }), ...(tasks.length === 0 ? {} : { tasks }) });
 
-/** A bulk is as much of a type's as its filter says. Throws TYPE_FORBIDDEN. */
-const mayBulk = (caller: Caller, type: string | undefined): void => {
-  if (type === undefined || type === '') caller.mayAllTypes();
-  else caller.mayType(type);
-};
-
 export function bulkRoutes(app: FastifyInstance, { client }: ConsoleOptions): void {
   const of = (kind: BulkKind) => (kind === 'replay' ? client.replays : client.cancels);
   /** Throws BULK_UNKNOWN, TYPE_FORBIDDEN. */
@@ -55,7 +41,7 @@ export function bulkRoutes(app: FastifyInstance, { client }: ConsoleOptions): vo
     const { kind, bulk } = request.params as { kind: string; bulk: string };
     if (kind !== 'replay' && kind !== 'cancel') throw new ThroughlineError('ROUTE_UNKNOWN');
     const row = await of(kind).get(bulk);
-    mayBulk(caller, row.filter.type);
+    caller.mayAsMuchAs(row.filter.type);
     return row;
   };
   const showBulk = async (visit: Visit, bulk: BulkRow, refused?: ThroughlineError) => {
@@ -79,7 +65,7 @@ export function bulkRoutes(app: FastifyInstance, { client }: ConsoleOptions): vo
   page(app, {
     method: 'GET', url: '/bulks/new', permission: 'bulk',
     async handle(visit) {
-      const form = fieldsOf(visit.request.query);
+      const form = fieldsOf(Fields, visit.request.query);
       const selection = selectionOf(form);
       const { m } = visit.frame;
       const refused = selection.tasks.length === 0 && Object.keys(selection.filter).length === 0 ? new ThroughlineError('FILTER_INVALID', { path: '/filter', message: m.actions.bulks.nothing_chosen }) : undefined;
@@ -91,19 +77,17 @@ export function bulkRoutes(app: FastifyInstance, { client }: ConsoleOptions): vo
     method: 'POST', url: '/bulks', permission: 'bulk',
     async handle(visit) {
       const { request, reply, caller } = visit;
-      const form = fieldsOf({ ...(request.body as object), scope: (request.body as { task?: unknown }).task === undefined ? 'all' : 'selected' });
+      const form = fieldsOf(Fields, { ...(request.body as object), scope: (request.body as { task?: unknown }).task === undefined ? 'all' : 'selected' });
       const { kind, why, who, rate, id = randomUUID() } = form;
       const selection = selectionOf(form);
       try {
-        mayBulk(caller, selection.filter['type']);
-        const name = who.trim();
-        if (name.length > BEHALF_CHARS_MAX) throw new ThroughlineError('INPUT_TOO_LARGE', { path: '/who', limit: BEHALF_CHARS_MAX });
-        const bulk = await of(kind).create({ filter: filterOf(selection), why, by: caller.by(name === '' ? undefined : name), id, ratePerSecond: Number(rate === '' ? LIMITS.bulk_rate_per_s_default : rate) });
-        request.session.set('who', name);
+        caller.mayAsMuchAs(selection.filter['type']);
+        const bulk = await of(kind).create({ filter: filterOf(selection), why, by: byOf(caller, who), id, ratePerSecond: Number(rate === '' ? LIMITS.bulk_rate_per_s_default : rate) });
+        request.session.set('who', who.trim());
         return await reply.redirect(bulkAddress(kind, bulk.id), 303);
       } catch (error) {
-        if (!(error instanceof ThroughlineError) || error.status >= 500) throw error;
-        return visit.show(h(NewBulkPage, { kind, id, selection, why, who, rate, refused: error }), error.status);
+        const refused = refusalOf(error);
+        return visit.show(h(NewBulkPage, { kind, id, selection, why, who, rate, refused }), refused.status);
       }
     },
   });
@@ -117,14 +101,12 @@ export function bulkRoutes(app: FastifyInstance, { client }: ConsoleOptions): vo
       async handle(visit) {
         const bulk = await known(visit);
         const { why } = visit.request.body as { why?: unknown };
-        const who = visit.request.session.get('who');
-        const by = visit.caller.by(who === '' ? undefined : who);
+        const by = byOf(visit.caller, visit.request.session.get('who') ?? '');
         try {
           if (verb === 'apply') await of(bulk.kind).apply(bulk.id, { by });
           else await of(bulk.kind).abort(bulk.id, { by, why: typeof why === 'string' ? why : '' });
         } catch (error) {
-          if (!(error instanceof ThroughlineError) || error.status >= 500) throw error;
-          return showBulk(visit, await known(visit), error);
+          return showBulk(visit, await known(visit), refusalOf(error));
         }
         return visit.reply.redirect(bulkAddress(bulk.kind, bulk.id), 303);
       },
